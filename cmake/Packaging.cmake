@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Packaging decides which files go into which Debian package:
+# Packaging: the files of each Debian package.
 #   cpack --config build/CPackConfig.cmake -G DEB -B OUTPUT
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME smalloc)
@@ -13,7 +13,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-# A package of ours that depends on another of ours asks for the same version.
+# A smalloc package that depends on another smalloc package requires the same version.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libsmalloc0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsmalloc-dev)

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# SmallocEnable decides what a target needs to be compiled and linked with smalloc.
-#
-#   smalloc_enable(target [HEAP auto|off|superpage|migrate|guest] [LTO] [STATIC] [OPTIONS key=value...]
-#                         [PROFILE_GENERATE dir | PROFILE_USE file] [NUMA])
-#
-# Executables: the plugin for C, C++ (clang 22) and Fortran (flang 22), and libsmalloc. Libraries: the plugin only; the
-# executable that uses them brings libsmalloc (a shared library must not: it could then not be opened by dlopen).
-# STATIC: the executable is linked with -static (say so with target_link_options), so it gets libsmalloc.a, a whole malloc.
-# With another compiler: a warning, and the allocator only. HEAP and OPTIONS are the plugin's -fplugin-arg-smalloc-KEY=VALUE;
-# a machine's file (OPTIONS machine=FILE) may be changed like PROFILE_USE's.
-# PROFILE_GENERATE: instrumented, with libsmalloc_feedback; a run leaves dir/smalloc.NAME.PID.trace. PROFILE_USE: decisions
-# of a directives file; when its content changes, what it decides is compiled again. NUMA: on machines of several nodes memory
-# that loops divide among threads lies beside them (docs/numa.md).
+# SmallocEnable: compiles and links a target with smalloc.
+# #
+#   smalloc_enable(target [HEAP auto|off|superpage|migrate|guest] [LTO] [STATIC]
+#                  [OPTIONS key=value...] [PROFILE_GENERATE dir | PROFILE_USE file] [NUMA])
+# #
+# Executables get the plugin for C, C++ (clang 22) and Fortran (flang 22), and libsmalloc. Libraries
+# get only the plugin; the executable that uses them links libsmalloc. (A shared library must not
+# link it: dlopen could not open that library.)
+# STATIC: the executable is linked with -static (set this with target_link_options), so it gets
+# libsmalloc.a, a complete malloc.
+# With another compiler: a warning, and only the allocator. HEAP and OPTIONS are the plugin's
+# -fplugin-arg-smalloc-KEY=VALUE. Changes of a machine file (OPTIONS machine=FILE) are followed as
+# those of PROFILE_USE.
+# PROFILE_GENERATE: instrumented, with libsmalloc_feedback; a run leaves dir/smalloc.NAME.PID.trace.
+# PROFILE_USE: decisions of a directives file; when its content changes, the files that it decides
+# are compiled again. NUMA: on machines of several nodes, memory that loops divide among threads
+# lies on the nodes of these threads (docs/numa.md).
 
-# A file's content is part of the command line: another content means another build, with ninja, make and ccache alike.
+# The command line contains a digest of the file: other contents cause a new build, with ninja, make
+# and ccache.
 function(_smalloc_digest out file)
   file(SHA256 "${file}" digest)
   string(SUBSTRING "${digest}" 0 12 digest)
@@ -21,14 +26,14 @@ function(_smalloc_digest out file)
   set(${out} "${digest}" PARENT_SCOPE)
 endfunction()
 
-# Of a build tree's package nobody has looked yet whether all of it was built.
+# A build tree may be incomplete, and this was not checked yet.
 function(_smalloc_need target library)
   get_target_property(imported ${library} IMPORTED)
   if(NOT imported)
     return()
   endif()
   get_target_property(files ${library} IMPORTED_LOCATION)
-  # The archive is no target of its own, but a file that its target names.
+  # The archive is no target, but a file that its target names.
   get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)
   list(FILTER linked INCLUDE REGEX "^/.*libsmalloc")
   list(APPEND files ${linked})
@@ -44,7 +49,8 @@ function(_smalloc_need target library)
   endforeach()
 endfunction()
 
-# What the plugin writes beside an object no compiler cache knows of: such a target's are compiled anew each time.
+# Compiler caches do not restore files that the plugin writes beside an object, so each unit of the
+# target is compiled anew.
 function(_smalloc_pass_cache target)
   foreach(language IN ITEMS C CXX Fortran)
     get_target_property(launcher ${target} ${language}_COMPILER_LAUNCHER)
@@ -55,7 +61,7 @@ function(_smalloc_pass_cache target)
   endforeach()
 endfunction()
 
-# Without optimisation the plugin leaves everything as it is, which is CMake's default: said once a project.
+# Without optimisation, CMake's default, the plugin changes nothing: reported once a project.
 function(_smalloc_say_unoptimised target languages)
   get_property(said GLOBAL PROPERTY _smalloc_said_unoptimised)
   if(said)
@@ -117,7 +123,7 @@ function(smalloc_enable target)
     message(FATAL_ERROR "smalloc_enable(${target}): an imported target is compiled elsewhere")
   endif()
 
-  # Which languages have a compiler that can load the plugin?
+  # Languages whose compiler can load the plugin.
   get_property(enabled GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(able "")
   set(unable "")
@@ -180,7 +186,7 @@ function(smalloc_enable target)
       _smalloc_pass_cache(${target})
     endif()
     _smalloc_say_unoptimised(${target} "${able}")
-    # A warning from a plugin must not end somebody's -Werror build.
+    # A plugin's warning must not end a build with -Werror.
     list(APPEND clang_flags -Wno-error=backend-plugin)
     if(arg_LTO)
       list(APPEND clang_flags -flto)
@@ -195,7 +201,7 @@ function(smalloc_enable target)
       target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:Fortran>:${flang_flags}>")
     endif()
     if(arg_LTO AND NOT type MATCHES "^(STATIC|OBJECT)_LIBRARY$")
-      # -load first: lld parses the plugin's own options before it looks at --load-pass-plugin.
+      # -load comes first: lld parses the plugin's own options before --load-pass-plugin.
       target_link_options(${target} PRIVATE -flto -fuse-ld=lld "-Wl,-mllvm,-load=${Smalloc_PLUGIN}"
                                             "-Wl,--load-pass-plugin=${Smalloc_PLUGIN}")
     endif()
@@ -208,19 +214,19 @@ function(smalloc_enable target)
     set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc_static)
   elseif(type STREQUAL "EXECUTABLE")
     _smalloc_need(${target} smalloc::smalloc)
-    # As a property: target_link_libraries() may not mix its plain and its keyword form on one target, and the project
-    # may use either.
+    # As a property: target_link_libraries() cannot mix its plain and its keyword form on one
+    # target, and the project may use either.
     set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc)
-    # Once more by name, in front of the objects: first in symbol resolution, and kept although nothing refers to it
-    # strongly (Debian's gcc and many projects link with --as-needed).
-    # -Wl, and not LINKER: because CMake 3.25 does not know how flang passes options to the linker.
+    # A second time by name, in front of the objects: first in symbol resolution, and kept although
+    # nothing refers to it strongly (Debian's gcc and many projects link with --as-needed). -Wl, and
+    # not LINKER: because CMake 3.25 does not know how flang passes options to the linker.
     set(first "$<TARGET_FILE:smalloc::smalloc>")
     if(arg_PROFILE_GENERATE AND able)
       if(NOT TARGET smalloc::smalloc_feedback)
         message(FATAL_ERROR "smalloc_enable(${target}): PROFILE_GENERATE: libsmalloc_feedback is not part of this build of smalloc")
       endif()
       _smalloc_need(${target} smalloc::smalloc_feedback)
-      # In front of libsmalloc: while it records, every allocation is the program's own malloc.
+      # In front of libsmalloc: during a recording the program's own malloc serves every allocation.
       set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES smalloc::smalloc_feedback)
       set(first "$<TARGET_FILE:smalloc::smalloc_feedback>,${first}")
     endif()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# StampWrappers decides when the wrappers are other compilers than before: when the plugin is another. A compiler cache in front
-# of a wrapper (`ccache smalloc-cc`) takes the wrapper for the compiler and knows of no plugin behind it.
+# StampWrappers: writes the plugin's digest into the wrappers. A compiler cache in front of a
+# wrapper (`ccache smalloc-cc`) takes the wrapper for the compiler and does not see the plugin
+# behind it, so a new plugin must change the wrapper.
 #   cmake -DPLUGIN=FILE -DWRAPPERS=FILE;FILE... -P StampWrappers.cmake
 file(SHA256 "${PLUGIN}" digest)
 foreach(wrapper IN LISTS WRAPPERS)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Uninstall decides what `cmake --build build --target uninstall` removes: the files of the latest `cmake --install build`, and folders of smalloc's
-# that are empty without them. A tree that was moved since is deleted as a whole, by its owner.
-# MANIFEST: what cmake --install has written. DESTDIR is obeyed, as by cmake --install.
+# Uninstall: `cmake --build build --target uninstall` removes the files of the latest `cmake
+# --install build`, and folders of smalloc that become empty. A tree that was moved since then is
+# deleted as a whole, by its owner. MANIFEST: the list that cmake --install has written. DESTDIR
+# works as with cmake --install.
 if(NOT EXISTS "${MANIFEST}")
   message(FATAL_ERROR "nothing to uninstall: ${MANIFEST} does not exist\nhint: cmake --install writes it; who has installed from another build folder uninstalls there")
 endif()
@@ -19,7 +20,7 @@ foreach(file IN LISTS files)
   cmake_path(GET path PARENT_PATH folder)
   list(APPEND folders "${folder}")
 endforeach()
-# The deepest first. Others' folders, such as bin, stay though they are empty.
+# The deepest first. Shared folders, such as bin, stay although they are empty.
 list(REMOVE_DUPLICATES folders)
 list(SORT folders ORDER DESCENDING)
 foreach(folder IN LISTS folders)

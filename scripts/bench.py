@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench.py decides whether one page-size configuration is faster or smaller than another, and when it cannot tell.
+"""bench.py compares page-size configurations by speed and memory, and reports when a difference is
+within the noise.
 
-Every program of the suite runs under every configuration, interleaved, N times. User time shows the translation
-effect: its median counts. System time is first touch, and on a virtual machine it depends on whether the host still has
-the memory at hand (0.1 s or 2 s for the same gigabyte): its minimum counts. total = median user + least system; the
-plain median of user + system is shown beside it (u+s). A difference smaller than the spread of the runs is called "same". Peak memory is the kernel's high-water mark;
-superpages are the largest AnonHugePages seen while the program ran. Outputs must agree byte for byte.
+Every program of the suite runs under every configuration, interleaved, N times. User time shows the
+translation effect: its median counts. System time is first touch: its minimum counts, because on a
+virtual machine it depends on whether the host still has the memory (0.1 s or 2 s for the same
+gigabyte). total = median user + least system; the plain median of user + system is shown beside it
+(u+s). A difference smaller than the spread of the runs is called "same". Peak memory is the
+kernel's high-water mark; superpages are the largest AnonHugePages seen while the program ran.
+Outputs must agree byte for byte.
 
-Baselines lie unless checked: glibc 2.36 ignores glibc.malloc.hugetlb=1 in some starts, so such a run counts only when
-superpages were seen, and is repeated otherwise.
+glibc 2.36 ignores glibc.malloc.hugetlb=1 in some starts. Such a run counts only if superpages were
+seen; otherwise it is repeated.
 
   bench.py                             every kernel, all configurations, five runs each
   bench.py --quick -p mixed,gups       small sizes, two programs
@@ -45,7 +48,8 @@ def note(text):
 
 
 def find_library(pattern):
-    """The newest shared library of that name that the dynamic linker knows; None when the package is missing."""
+    """Returns the newest shared library of that name that the dynamic linker has; None if the
+    package is missing."""
     listing = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True,
                              env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin:/usr/sbin"}, check=False).stdout
     found = re.findall(rf"^\s*{pattern}\S*.*=> (\S+)$", listing, re.M)
@@ -53,8 +57,9 @@ def find_library(pattern):
 
 
 def configurations(build, peers=None):
-    """name -> (what it is, which build it runs, environment), in the order of the table; peers only when installed. `peers`: the
-    folder where scripts/build-peers has built today's; None: what the system has."""
+    """Returns name -> (title, build variant, environment), in the order of the table; peers only if
+    installed. `peers`: the folder of the allocators that scripts/build-peers has built; None: those
+    of the system."""
     jemalloc, mimalloc, jemalloc_name, mimalloc_name = (
         (str(peers / "libjemalloc.so.2"), str(peers / "libmimalloc.so.3"), "jemalloc 5.3.1", "mimalloc 3.3.2") if peers else
         (find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2"), "jemalloc", "mimalloc"))
@@ -82,7 +87,7 @@ def configurations(build, peers=None):
 
 DEFAULT_CONFIGURATIONS = "base,thp,jemalloc,jemalloc-thp,mimalloc,ours"
 PEERS_CONFIGURATIONS = ",".join(bench_peers.PEERS + bench_peers.OURS)
-WHOLE_HEAP = ("thp", "jemalloc-thp")  # superpages for everything
+WHOLE_HEAP = ("thp", "jemalloc-thp")  # everything on superpages
 
 
 # --- building ---------------------------------------------------------------------------------------------------------
@@ -102,7 +107,7 @@ def compiler_for(build, variant, language):
 
 
 def compile_pass_on(library):
-    """The library that stands in between and does nothing."""
+    """Compiles the library whose functions only forward to the next ones."""
     source = ROOT / "benchmarks" / "throughput" / "pass_on" / "pass_on.c"
     Path(library).parent.mkdir(parents=True, exist_ok=True)
     compiler, _ = compiler_for(None, "plain", "c")
@@ -113,7 +118,8 @@ def compile_pass_on(library):
 
 
 def compile_program(program, variant, build, work):
-    """Compiles a program of ours with or without the plugin; returns its path. The remarks go to NAME.remarks."""
+    """Compiles a program of this repository with or without the plugin; returns its path. The
+    remarks go to NAME.remarks."""
     source = ROOT / "benchmarks" / program["source"]
     out = work / variant / program["name"]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +140,8 @@ def compile_program(program, variant, build, work):
 
 
 def real_command(program, variant, build, work, quick):
-    """The command line of a real program, from its script: built already, or built now by its own build system."""
+    """Returns the command line of a real program, from its script, which builds it with its own
+    build system if needed."""
     script = ROOT / "benchmarks" / "real" / f"{program['real']}.sh"
     environment = {**os.environ, "SMALLOC_WORK": str(work / "real"), "SMALLOC_BUILD": str(build)}
     verb = ["command", variant] + (["--quick"] if quick else [])
@@ -177,7 +184,8 @@ def parse_arguments():
 
 
 def keep_others(report, recorded):
-    """The recorded results of programs that were not measured now, in their order."""
+    """Returns the report with the recorded results of programs that were not measured now, in their
+    order."""
     if not recorded.exists():
         return
     measured = {p["name"]: p for p in report["programs"]}
@@ -209,7 +217,8 @@ def select(suite, wanted, quick):
 
 
 class Measurement:
-    """One program under every configuration: built and run once for reference when made, then round by round."""
+    """One program under every configuration. The constructor builds it and runs it once for
+    reference; then round by round."""
 
     def __init__(self, program, chosen, options, work):
         self.program, self.chosen, self.options = program, chosen, options
@@ -227,7 +236,8 @@ class Measurement:
         self.warm_for(self.reference)
 
     def warm_for(self, result):
-        """Half as much again as any run has needed: base pages take superpages apart that were there."""
+        """Sets the prepared memory to half as much again as any run has needed: base pages split
+        existing superpages."""
         if not self.options.no_warm:
             self.warm_bytes = max(self.warm_bytes, min(result["peak_rss_bytes"] * 3 // 2, machine()["memory_bytes"] // 2))
 
@@ -237,7 +247,7 @@ class Measurement:
             _, variant, extra = self.chosen[key]
             runs = self.runs[key]
             if runs and not runs[-1]["in_effect"]:
-                runs.append({**runs[-1]})  # never took effect: not worth ten more starts
+                runs.append({**runs[-1]})  # never took effect: ten more runs are not worth their time
                 continue
             result = run_checked(self.commands[variant], key, extra, self.options, self.program, self.warm_bytes)
             if result["output_sha256"] != self.reference["output_sha256"]:
@@ -255,7 +265,8 @@ class Measurement:
 
 
 def arguments(program, options):
-    """The program's arguments for these sizes: the demonstration's own where it has some, so that it fits its time."""
+    """Returns the program's arguments for these sizes; the demonstration may have its own, so that
+    it fits its time."""
     if options.programs == "demo":
         own = program.get("demo_quick_args" if options.quick else "demo_args")
         if own is not None:
@@ -264,8 +275,8 @@ def arguments(program, options):
 
 
 def measure_all(programs, chosen, options, work):
-    """Every program, one round after the other over all of them, so that a deadline costs rounds, not programs.
-    Returns the measurements, those that failed among them."""
+    """Measures all programs, round by round, so that a deadline removes rounds and no program.
+    Returns the measurements, also the failed ones."""
     started = time.monotonic()
     measurements = []
     for program in programs:

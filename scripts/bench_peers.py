@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench_peers.py holds what `bench.py -p peers` measured against the bars: page faults, CPU, peak memory.
+"""bench_peers.py compares the results of `bench.py -p peers` with the limits: page faults, CPU,
+peak memory.
 
-CPU is user time plus the least system time of a configuration's runs (bench.py says why). A CPU ratio is taken round by
-round, so that both runs of a pair saw the same machine: the median of the rounds, and their range as its interval. All
-ratios are the peer's over ours, or base pages' over a configuration's: more is faster."""
+CPU is user time plus the least system time of a configuration's runs (bench.py has the reason). A
+CPU ratio is taken round by round, so that both runs of a pair had the same machine: the median of
+the rounds, and their range as its interval. All ratios are the peer's over smalloc's, or base
+pages' over a configuration's: more is faster."""
 import math
 import statistics
 
 JEMALLOC = "jemalloc-thp"
 PEERS = ("base", "thp", "jemalloc", "jemalloc-thp", "mimalloc", "tcmalloc")
 OURS = ("ours", "preload", "ours-guest")
-FAULTS_FACTOR, FAULTS_MORE = 1.1, 20000  # page faults that ours may take: so much of jemalloc's, and so many more
+FAULTS_FACTOR, FAULTS_MORE = 1.1, 20000  # limit of smalloc's page faults: factor of jemalloc's, and number above it
 CPU_OF_JEMALLOC, CPU_OF_FASTEST, SLOWER_ALLOWED = 0.98, 0.95, 3
-PLAIN_MEMORY = 1.05  # peak memory of a plain binary under ours against glibc's, or the leanest peer's if that is more
+PLAIN_MEMORY = 1.05  # limit of a plain binary's peak memory under smalloc, against the larger of glibc's and the leanest peer's
 LEAN_PEERS = ("jemalloc", "jemalloc-thp", "mimalloc", "tcmalloc")
 
 
 def round_ratios(runs, key, other, what="cpu"):
-    """Ratios other / key, one a round that both have run."""
+    """Returns the ratios other / key, one for each round that both have run."""
     least = {k: min(r["system_seconds"] for r in runs[k]) if what == "cpu" else 0.0 for k in (key, other)}
     return [(b["user_seconds"] + least[other]) / max(a["user_seconds"] + least[key], 1e-6)
             for a, b in zip(runs[key], runs[other])]
@@ -28,7 +30,8 @@ def geometric(values):
 
 
 def judge(program):
-    """The bars of one program; `runs` are its runs by configuration. None: a configuration is missing."""
+    """Returns the limits of one program; `runs` are its runs by configuration. None: a
+    configuration is missing."""
     results, runs = program["results"], program["runs"]
     if not {"base", "ours", JEMALLOC} <= set(results):
         return None
@@ -55,7 +58,7 @@ def judge(program):
 
 
 def means(programs, configurations):
-    """Geometric means against base pages by configuration: user time, CPU, peak memory."""
+    """Returns geometric means against base pages by configuration: user time, CPU, peak memory."""
     answer = {}
     for key in configurations:
         having = [p for p in programs if {key, "base"} <= set(p["results"]) and p["results"][key]["in_effect"]]
@@ -73,7 +76,7 @@ def mark(ok):
 
 
 def markdown(report):
-    """Both tables: the bars program by program, and the means."""
+    """Returns both tables: the limits program by program, and the means."""
     judged = [v for v in map(judge, report["programs"]) if v]
     lines = ["| program | page faults (jemalloc's) | CPU against jemalloc thp:always | fastest peer | CPU against it | peak memory"
              " | plugin's build against the plain binary |", "|---|---|---|---|---|---|---|"]

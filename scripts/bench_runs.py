@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench_runs.py decides what one run of a program is: on memory that the machine has at hand, with its output's digest, its times, its
-peak and the superpages that were seen; a run whose configuration did not take effect does not count."""
+"""bench_runs.py runs a program once on prepared memory, and returns the digest of its output, its
+times, its peak memory and its superpages. A run whose configuration did not take effect does not
+count."""
 import ctypes
 import hashlib
 import os
@@ -18,7 +19,7 @@ SUPERPAGE_BYTES = 2 << 20
 PR_SET_THP_DISABLE = 41
 LIBC = ctypes.CDLL(None)  # loaded here: a forked child must not load anything
 ATTEMPTS = 10  # starts allowed until glibc's tunable takes effect
-IGNORED_BYTES = 96 << 20  # a program of that size without a superpage was started without the tunable
+IGNORED_BYTES = 96 << 20  # a program of that size without a superpage ran without the tunable
 
 
 def status_bytes(path, key):
@@ -33,8 +34,9 @@ def status_bytes(path, key):
 
 
 class Watcher(threading.Thread):
-    """Samples superpages (smaps_rollup, seldom: it walks the page tables) and the high-water mark of the memory. With
-    needs_superpages it ends a program that has grown past IGNORED_BYTES without one: its run would count for nothing."""
+    """Samples superpages (smaps_rollup, rarely, because it walks the page tables) and the
+    high-water mark of memory. With needs_superpages it ends a program that has more than
+    IGNORED_BYTES and no superpage, because that run would not count."""
 
     def __init__(self, pid, needs_superpages=False):
         super().__init__(daemon=True)
@@ -60,8 +62,9 @@ class Watcher(threading.Thread):
 
 
 def run_once(command, extra, cpu, ok_status=0, needs_superpages=False, base_pages=False):
-    """One run: times, peak memory, superpages, faults, digest of stdout. None: ended early, without superpages. With base_pages the
-    kernel gives the program no transparent superpage, whoever asks for one."""
+    """Runs once; returns times, peak memory, superpages, faults, digest of stdout. None: ended
+    early, without superpages. With base_pages the kernel gives the program no transparent
+    superpage, whatever requests one."""
     environment = {k: v for k, v in os.environ.items()
                    if k not in ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_CONF", "SMALLOC_CONF")}
     environment.update(extra)
@@ -92,7 +95,8 @@ def run_once(command, extra, cpu, ok_status=0, needs_superpages=False, base_page
                                f"{err.read()[-2000:].decode(errors='replace')}")
         out.seek(0)
         digest = hashlib.sha256(out.read()).hexdigest()
-    # A child's ru_maxrss begins with the size of the process that started it: for small programs only the samples count.
+    # A child's ru_maxrss starts with the size of the process that forked it. For small programs
+    # only the samples count.
     own = status_bytes("/proc/self/status", "VmHWM:")
     rss = usage.ru_maxrss * 1024
     return {"user_seconds": usage.ru_utime, "system_seconds": usage.ru_stime, "wall_seconds": wall,
@@ -111,14 +115,16 @@ ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 1, size)
 
 
 def warm(size):
-    """Touches that much memory and gives it back. A guest reports free 2 MiB blocks to its host after two seconds, and
-    the next superpage then waits for the host: this makes every run start with memory that is there."""
+    """Touches that much memory and gives it back. A guest reports free 2 MiB blocks to its host
+    after two seconds, and the next superpage then waits for the host. After this call every run
+    starts with memory that the guest has."""
     if size > (64 << 20):
         subprocess.run([sys.executable, "-c", WARM, str(size // SUPERPAGE_BYTES * SUPERPAGE_BYTES)], check=False)
 
 
 def run_checked(command, name, extra, options, program, warm_bytes):
-    """As run_once, but a glibc hugetlb=1 start that was ignored is repeated; tells whether it took effect at last."""
+    """Runs as run_once, but repeats a glibc hugetlb=1 run that was ignored. Returns whether it took
+    effect in the end."""
     attempts = ATTEMPTS if name == "thp" else 1
     for attempt in range(attempts):
         warm(warm_bytes)
@@ -129,7 +135,7 @@ def run_checked(command, name, extra, options, program, warm_bytes):
         if result["in_effect"]:
             break
         if result["peak_rss_bytes"] < 3 * SUPERPAGE_BYTES and attempt >= 4:
-            break  # too small to tell: nothing to back
+            break  # too small to check: no memory to prepare
     return result
 
 

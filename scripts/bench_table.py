@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench_table.py decides when two configurations differ by more than their runs do, and how that is shown."""
+"""bench_table.py computes whether two configurations differ by more than the spread of their runs,
+and prints the result."""
 import statistics
 
-LEAST_RUNS = 3  # fewer do not tell how far runs differ by themselves
+LEAST_RUNS = 3  # fewer runs do not show how far runs differ
 
 
 def spread(values):
-    """Interquartile range over the median (the whole range for fewer than four values)."""
+    """Returns the interquartile range over the median (the whole range for fewer than four values)."""
     middle = statistics.median(values)
     if len(values) < 2 or middle == 0:
         return 0.0
@@ -35,7 +36,8 @@ def summarise(runs):
 
 
 def compare(base, other, key):
-    """(speed of other against base, whether that is more than the spread of the two, which takes LEAST_RUNS of each to know)."""
+    """Returns (speed of other against base, whether that exceeds the spread of both, which needs
+    LEAST_RUNS of each)."""
     ratio = base[f"{key}_seconds"] / other[f"{key}_seconds"] if other[f"{key}_seconds"] else 1.0
     return ratio, min(base["runs"], other["runs"]) >= LEAST_RUNS and abs(ratio - 1) > max(base[f"{key}_spread"], other[f"{key}_spread"], 0.005)
 
@@ -67,7 +69,8 @@ def print_program(name, results, names):
 
 
 def verdict(results, whole_heap):
-    """Ours beside base pages and beside the best of the configurations whole_heap, in numbers that may be asserted."""
+    """Returns smalloc's results beside base pages and beside the best of the configurations
+    whole_heap, as numbers to assert."""
     if "ours" not in results or "base" not in results:
         return None
     ours, base = results["ours"], results["base"]

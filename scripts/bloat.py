@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bloat.py decides how much memory superpages cost where they do not pay: the programs of benchmarks/bloat under glibc,
-jemalloc, mimalloc and tcmalloc, with and without their superpage options, and under smalloc. It compares resident memory
-at each program's end and the most there was, which are counts, not times; every allocator must give the same checksum.
+"""bloat.py measures the memory cost of superpages where they do not pay: the programs of
+benchmarks/bloat under glibc, jemalloc, mimalloc and tcmalloc, with and without their superpage
+options, and under smalloc. It compares resident memory at each program's end and at its peak, which
+are counts, not times. Every allocator must give the same checksum.
 
-The rule for smalloc: at most 5.25 MiB and max(2 %, 512 KiB) above glibc on base pages, at the end and at the peak. Of temporaries the peak alone: at its
-end nothing is live, and what is there is what an allocator keeps for the next step, ours up to cache:, glibc up to its trim threshold.
+The rule for smalloc: at most 5.25 MiB and max(2 %, 512 KiB) above glibc on base pages, at the end
+and at the peak. For temporaries only the peak counts. At its end nothing is live, and resident
+memory is what an allocator keeps for the next step: smalloc up to cache:, glibc up to its trim
+threshold.
 
   bloat.py                       all programs; a table on standard output
   bloat.py --quick -p coroutines small sizes, one program
@@ -34,8 +37,8 @@ RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
 PAGE = ROOT / "docs" / "memory.md"
 MIB = 1 << 20
 LEAST_ALLOWED_BYTES = 512 << 10
-# Once a process: the heap of small objects takes 1.3 MiB, and its last superpage and that of the heap that joins
-# neighbours are partly filled.
+# Once a process: the heap of small objects takes 1.3 MiB. Its last superpage, and that of the heap
+# that joins neighbours, are partly filled.
 HEAP_BYTES = int(5.25 * MIB)
 ALLOWED_SHARE = 0.02
 
@@ -54,13 +57,13 @@ PROGRAMS = {
     "strings": (["100", "20"], ["400", "8", "60"]),
     "vectors": (["500", "6"], ["500", "6"]),
 }
-# Those whose objects come and go: how much of their memory no live object uses is shown as well.
+# Programs that free objects: the share of their memory without a live byte is shown as well.
 FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating", "turns", "strings",
                "vectors"]
 
 
 def configurations(build):
-    """name -> (title, build variant, environment); peers only when installed."""
+    """Returns name -> (title, build variant, environment); peers only if installed."""
     tcmalloc = bench.find_library(r"libtcmalloc_minimal\.so\.4")
     mimalloc = bench.find_library(r"libmimalloc\.so\.2")
     preload = str(build / "lib" / "libsmalloc.so")
@@ -82,7 +85,7 @@ def build_program(name, variant, build, work):
 
 
 def run(command, environment, timeout):
-    """The numbers of a program's last line."""
+    """Returns the numbers of a program's last line."""
     clean = {k: v for k, v in os.environ.items()
              if k not in ("LD_PRELOAD", "SMALLOC_CONF", "GLIBC_TUNABLES", "MALLOC_CONF")}
     done = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=timeout,
@@ -94,13 +97,15 @@ def run(command, environment, timeout):
 
 
 def measured_bytes(name, result):
-    """What the table shows: memory at the end; where everything is freed at each step, the most there was."""
+    """Returns the memory in the table: at the end, or at the peak if everything is freed at each
+    step."""
     return result["peak_bytes" if name == "temporaries" else "resident_bytes"]
 
 
 def own_bytes(when, result):
-    """What the rule is about: without code from files, which all processes share; how much of it is resident
-    depends on what the page cache holds around a fault and differs by 100 KiB between runs of one program."""
+    """Returns the memory that the rule limits: without code from files, which all processes share.
+    How much of that is resident depends on the page cache around a fault and differs by 100 KiB
+    between runs of one program."""
     return result[when] - result.get("file_bytes", 0)
 
 
@@ -108,7 +113,7 @@ def measure(name, arguments, table, options, work):
     results = {}
     for key, (_, variant, environment) in table.items():
         command = [build_program(name, variant, options.build, work), *arguments]
-        # glibc 2.36 ignores its tunable in some starts: such a run shows no superpages and is repeated.
+        # glibc 2.36 ignores its tunable in some runs. A run without superpages is repeated.
         for _ in range(bench_runs.ATTEMPTS if key == "thp" else 1):
             result = run(command, environment, options.timeout)
             if result["superpage_bytes"]:
@@ -122,7 +127,7 @@ def measure(name, arguments, table, options, work):
 
 
 def broken_rule(programs):
-    """The programs that break it, each with by how much."""
+    """Returns the programs that break the rule, each with the excess."""
     broken = []
     for program in programs:
         for when, what in (("resident_bytes", "at its end"), ("peak_bytes", "at its peak")):
@@ -160,8 +165,8 @@ def unused(used_bytes, result):
 
 
 def fragmentation_table(report):
-    """Share of the resident memory in which no live byte lies, the program's own code and data included; and that of
-    pages without any, which could go without moving an object."""
+    """Returns the table of resident memory without a live byte, with the program's own code and
+    data, and of pages without a live byte, which could go without moving an object."""
     titles = report["configurations"]
     lines = ["| program | live | " + " | ".join(titles.values()) + " |", "|" + "---|" * (len(titles) + 2)]
     for program in report["programs"]:
@@ -177,7 +182,7 @@ def fragmentation_table(report):
 
 
 def peak_table(report):
-    """The most that was resident at one time, of those whose objects come and go."""
+    """Returns the table of peak resident memory, of the programs that free objects."""
     keys = [k for k in report["configurations"] if k in ("base", "jemalloc", "ours")]
     lines = ["| program | " + " | ".join(report["configurations"][k] for k in keys) + " | smalloc / glibc |",
              "|" + "---|" * (len(keys) + 2)]
@@ -207,7 +212,8 @@ def write_docs(report, check):
 
 
 def with_recorded(report):
-    """All programs and configurations: those just measured, and of the others what the results file has."""
+    """Returns all programs and configurations: those just measured, and the others from the results
+    file."""
     if not RESULTS.exists():
         return report
     recorded = json.loads(RESULTS.read_text(encoding="utf-8"))

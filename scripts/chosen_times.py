@@ -1,20 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""chosen_times.py decides what docs/evaluation.md says of run times: each program is recorded, smalloc analyze chooses, and the program runs
-on base pages, on superpages for everything, with what was chosen, and with that and no superpages (pages:base), in turn. The run time
-with what was chosen is predicted as the last of these, the same heaps on base pages, less what smalloc analyze says that the superpages
-save: a heap that is denser than malloc's is no page's merit. What base pages cost depends on which frames a program gets: the same walk
-took 50 cycles and 400, and list's superpages saved 0.2 s and 1.5. So runs and calibration get frames of whole blocks
-(scripts/steady_memory.py), which is the least that superpages can save here. This machine is calibrated before, amid and after each program's
-runs; the prediction is by the median of what is saved by these, since one calibration in fifteen found walks more than twice as dear as
-those around it, and is compared with each round's run. The median round counts. A time is the sum of user and system time: how it is divided is up to the clock's ticks (of two runs of file_stream that take 0.69 s
-one had 0.41 s of system time, the other 0.32). The median error of predictions that take each way's times by themselves is said beside
-it. Programs with nothing to gain are among them: what they lose counts as well.
+"""chosen_times.py makes the table of run times in docs/evaluation.md. Each program is recorded, and
+smalloc analyze chooses sites. Then it runs in turn on base pages, on superpages for everything,
+with the chosen sites on superpages, and with them on base pages (pages:base).
 
-A second prediction is what `smalloc analyze` expects once it knows runs of the program: three on base pages and three with what was
-chosen (up to six, where some got no superpages), of another input, so that nothing of what is predicted has been seen. The history says what share of its prediction that
-input has saved; the run time is that of the rewritten program switched off (heap:off, as `smalloc apply --base` runs it: its loops lie elsewhere than the
-plain program's, which alone makes hash_probe a sixth slower) less this share of what the same calibration predicts for the input of the table.
+The predicted run time with the chosen sites is the time of the last configuration less the saving
+that smalloc analyze predicts. Both use the same heaps, because a heap that is denser than malloc's
+is no effect of page sizes. The cost of base pages depends on the frames that a program gets: the
+same walk took 50 cycles and 400, and list's superpages saved 0.2 s and 1.5. So runs and calibration
+get frames of whole blocks (scripts/steady_memory.py), where superpages save least.
+
+This machine is calibrated before, amid and after each program's runs. The prediction uses the
+median of the three savings, since one calibration in fifteen measured walks more than twice as
+expensive as the calibrations around it. The prediction is compared with each round's run, and the
+median round counts. A time is the sum of user and system time, because the clock's ticks divide it:
+of two runs of file_stream that take 0.69 s one had 0.41 s of system time, the other 0.32. The
+median error with each configuration's times separately is printed beside it. Programs without a
+gain are included: their losses count as well.
+
+A second prediction is the one that `smalloc analyze` makes once it has runs of the program: three
+on base pages and three with the chosen sites (up to six, if some got no superpages). These runs
+have another input, so that nothing of the predicted run is known. The history has the share of the
+prediction that this input has saved. The predicted time is that of the rewritten program switched
+off, less this share of the calibration's prediction for the table's input. (Switched off: heap:off,
+as `smalloc apply --base` runs it. Its loops lie elsewhere than the plain program's, which alone
+makes hash_probe a sixth slower.)
 
   chosen_times.py                  a table; an hour, on a machine that does nothing else; as root, or times differ more
   chosen_times.py --record         also benchmarks/results/chosen-times.json, which scripts/regen_docs.py reads; with -p the
@@ -40,8 +50,8 @@ import steady_memory  # pylint: disable=wrong-import-position
 
 import result_rows
 
-# Source, arguments, another input's, of --quick. Half a gigabyte and more where there is something to gain: below, a virtual machine's
-# own base pages hide it.
+# Source, arguments, arguments of another input, of --quick. Half a gigabyte and more for programs
+# that gain: with less, the virtual machine's own base pages hide the gain.
 PROGRAMS = [
     ("bfs.c", ["22", "8"], ["21", "8"], ["15", "4"]),
     ("colsum.c", ["30000"], ["24000"], ["3000", "900"]),
@@ -54,7 +64,7 @@ PROGRAMS = [
     ("tree.c", ["2000000"], ["1500000"], ["30000"]),
     ("unordered_map.cpp", ["4000000"], ["3000000"], ["100000"]),
     ("vector_gather.cpp", ["20000000", "4", "1"], ["15000000", "4", "1"], ["500000", "4", "1"]),
-    # Nothing to gain.
+    # Programs without a gain.
     ("bodies.c", ["400", "4000"], ["400", "3000"], ["50", "20"]),
     ("file_stream.c", ["256", "24"], ["192", "24"], ["4", "2"]),
     ("lz.c", ["48", "64"], ["36", "64"], ["1", "16"]),
@@ -62,9 +72,9 @@ PROGRAMS = [
 ]
 RECORDED = ROOT / "benchmarks/results/chosen-times.json"
 LEARNING_RUNS = 3  # of each kind: runtime/database/run_comparison.h
-# unbacked: what was chosen, all of it on base pages; off: the same program on its own malloc
+# unbacked: the chosen objects, all on base pages; off: the same program with its own malloc
 WAYS = ("base", "all", "profile", "unbacked", "off")
-CALIBRATION = 5 << 28  # bytes that smalloc calibrate touches at once, at most
+CALIBRATION = 5 << 28  # most bytes that smalloc calibrate touches at once
 
 
 def calibrate(options, tools, folder):
@@ -75,7 +85,8 @@ def calibrate(options, tools, folder):
 
 
 def analyze(trace, directives, machine, tools, folder):
-    """The report of smalloc analyze, and the frequency by which its cycles are seconds."""
+    """Returns the report of smalloc analyze, and the frequency that converts its cycles into
+    seconds."""
     shown = json.loads(selective.run([tools["smalloc"], "machine", "show", machine, "--json"], folder))
     report = json.loads(selective.run([tools["smalloc"], "analyze", trace, "--machine", machine, "--no-db", "--json", "-q", "-o", directives],
                                       folder))
@@ -92,16 +103,18 @@ def chosen_by(report):
 
 
 def saved_seconds(report, hertz, chosen):
-    """By what was chosen; another calibration may choose otherwise, and has no joint figure for these then."""
+    """Returns the saving of the chosen sites. Another calibration may choose other sites, and then
+    has no joint figure for these."""
     if chosen_by(report) == chosen:
         return report["chosen"]["saved_cycles_joint"] / hertz
     return sum(m["saved_cycles"] for m in report["mappings"] if category_of(m) in chosen) / hertz
 
 
 def realised_share(told, ours, arguments, options, tools, folder):
-    """Of what is predicted for these arguments, what runs of the program have saved, as the history has it. None: nothing was chosen, or learnt."""
+    """Returns the share of the prediction for these arguments that runs of the program have saved,
+    from the history. None: nothing was chosen or learnt."""
     state = {"XDG_STATE_HOME": str(folder / f"{ours.name}.state")}
-    app, trace = folder / "app", folder / "other.trace"  # the history knows builds of a program by its path
+    app, trace = folder / "app", folder / "other.trace"  # the history finds builds of a program by its path
     shutil.copy(told, app)
     selective.run([tools["smalloc"], "record", "-q", "--rate", "1", "-o", trace, "--", app, *arguments], folder, state)
     machine = options.machine or options.calibrated[-1]
@@ -111,7 +124,8 @@ def realised_share(told, ours, arguments, options, tools, folder):
         return None
     shutil.copy(ours, app)
     needed = bench_runs.run_once([str(app), *arguments], {}, None)["peak_rss_bytes"]
-    # A run that got less than half of its superpages teaches nothing, as others may have them at the time.
+    # A run with less than half of its superpages is no evidence, as other programs may have had
+    # them.
     for number in range(2 * LEARNING_RUNS):
         for kind in ([], ["--base"])[:: 1 if number % 2 else -1]:
             if kind and number >= LEARNING_RUNS:
@@ -144,7 +158,7 @@ def measure(program, options, tools, folder):
     report, hertz = analyze(trace, directives, options.machine or options.calibrated[-1], tools, folder)
     chosen = chosen_by(report)
     promised = saved_seconds(report, hertz, chosen)
-    # Where nothing is chosen no calibration saves anything.
+    # If nothing is chosen, no calibration predicts a saving.
     priced = chosen and not options.machine
     prices = [options.calibrated[-1]] if priced else []
     ways = {"base": (plain, {}), "all": (plain, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
@@ -168,7 +182,7 @@ def measure(program, options, tools, folder):
         prices.append(options.calibrated[-1])
     if any(r["superpages"] for r in runs["unbacked"]):
         selective.fail(name, "superpages in spite of pages:base", "SMALLOC_CONF=stats:exit says whose")
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed any more
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed from here on
         saved = list(pool.map(lambda machine: saved_seconds(*analyze(trace, f"{machine}.directives", machine, tools, folder), chosen), prices))
     if len({r["output_sha256"] for way in WAYS for r in runs[way]}) != 1:
         selective.fail(name, "its output depends on the pages", "run it by hand")
@@ -191,7 +205,7 @@ def quartile(times):
 
 
 def half_quartiles(times):
-    """Half of what lies between the quartiles."""
+    """Returns half of the interquartile range."""
     return (-quartile([-t for t in times]) - quartile(times)) / 2
 
 
@@ -200,29 +214,31 @@ def seconds(result, way):
 
 
 def predicted_in_rounds(result):
-    """Seconds: the same heaps on base pages, less what the superpages save by the median of the calibrations around the rounds."""
+    """Returns seconds: the same heaps on base pages, less the saving by the median of the
+    calibrations around the rounds."""
     saved = statistics.median(result["saved_seconds_by"])
     return [unbacked - saved for unbacked in sums(result, "unbacked")]
 
 
 def taught_saving(result):
-    """Seconds: the share of what the superpages save that another input's runs have saved of theirs. The share is of what the calibration
-    of that time promised, and may make up for what is wrong with it."""
+    """Returns seconds: the share of the prediction that another input's runs have saved, times the
+    saving here. The share refers to the calibration of that time, and may correct its errors."""
     share = result["realised_share"]
     return result["promised_seconds"] * (1 if share is None else share)
 
 
 def learned_in_rounds(result):
-    """Seconds: switched off, less what runs have taught."""
+    """Returns seconds: switched off, less the saving that runs have taught."""
     return [off - taught_saving(result) for off in sums(result, "off")]
 
 
 def error(result, of_rounds=predicted_in_rounds):
-    """Of the predicted run time, as a share of the measured one: of the median round."""
+    """Returns the error of the predicted run time, as a share of the measured one, in the median
+    round."""
     return statistics.median(said / run for said, run in zip(of_rounds(result), sums(result, "profile"))) - 1
 
 
-# By each way's times alone, whatever the price was when they were taken.
+# By each configuration's times alone, whatever the price at that time.
 ESTIMATES = {"medians": statistics.median, "lower quartiles": quartile, "least sums": min}
 
 
@@ -236,7 +252,8 @@ def median_error(report, error_of):
 
 
 def loss(result):
-    """What it is slower than on base pages in the median round, as a share; None: not beyond the spread of the rounds."""
+    """Returns how much slower it is than base pages in the median round, as a share; None: not
+    beyond the spread of the rounds."""
     slower = [run / base - 1 for run, base in zip(sums(result, "profile"), sums(result, "base"))]
     return statistics.median(slower) if statistics.median(slower) > 2 * half_quartiles(slower) and quartile(slower) > 0 else None
 
@@ -255,7 +272,7 @@ def text(report):
 
 
 def page(report):
-    """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
+    """Returns the section of docs/evaluation.md, which scripts/regen_docs.py writes there."""
     def errors(of_rounds):
         others = ", ".join(f"{median_error(report, lambda r, e=estimate: error_apart(r, of_rounds, e))} by {name}" for name, estimate in ESTIMATES.items())
         worst = max(abs(error(r, of_rounds)) for r in report["programs"])
@@ -273,7 +290,7 @@ def page(report):
 
 
 def merged(recorded, report):
-    """The recording with the report's programs in place of its own."""
+    """Returns the recording with the report's programs in place of its own."""
     for key in ("schema", "machine", "host", "runs", "whole_blocks", "kept_from_host"):
         if recorded[key] != report[key]:
             selective.fail(RECORDED, f"its '{key}' is another than this run's", "chosen_times.py --record, without -p")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""defaults.py decides what cache:, promote: and demote: are when nobody says: each value is tried with the programs that it
-matters to, interleaved, and its time and memory stand beside each other.
+"""defaults.py measures the defaults of cache:, promote: and demote:. Each value runs with the
+programs that it affects, interleaved, and the table shows its time and memory.
 
   defaults.py                     all keys; a table on standard output
   defaults.py -k cache --runs 5   one key
@@ -32,11 +32,12 @@ import result_rows
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"
 PAGE = ROOT / "docs" / "tuning.md"
-WARM_BYTES = 3 << 29  # half as much again as the largest program takes
+WARM_BYTES = 3 << 29  # half as much again as the peak of the largest program
 COLD_SECONDS = 10  # a guest reports free memory to its host after two
 BEGIN, END = "<!-- defaults:begin -->", "<!-- defaults:end -->"
 
-# key -> (default, other values, programs: source, arguments, quick arguments, on what memory: as it comes, "cold")
+# key -> (default, other values, programs: source, arguments, quick arguments, memory: unprepared,
+# or "cold")
 KEYS = {
     "cache": ("64m", ["0", "16m", "256m"], [("bloat/temporaries.c", ["24", "40"], ["8", "4"])]),
     "birth": ("auto", ["always"], [("kernels/colsum.c", ["60000"], ["9000"]),
@@ -48,7 +49,7 @@ KEYS = {
 
 
 def resident_at_end(command, environment):
-    """Programs of the bloat suite say it themselves."""
+    """Returns the resident memory at the end, which programs of the bloat suite print themselves."""
     return bloat.run(command, environment, 300)["resident_bytes"]
 
 
@@ -99,7 +100,7 @@ def table(report):
 
 
 def with_recorded(report):
-    """What was measured just now, and of the other keys what the results file has, in order."""
+    """Returns the new measurements, and the other keys' from the results file, in order."""
     known = json.loads(RESULTS.read_text(encoding="utf-8"))["keys"] if RESULTS.exists() else []
     measured = {entry["key"] for entry in report["keys"]}
     entries = report["keys"] + [entry for entry in known if entry["key"] not in measured]

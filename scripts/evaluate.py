@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""evaluate.py decides how right the rankings of smalloc analyze are said to be: each program is recorded and analysed, and
-the PMB of every base mapping is held against the truth: all loads and stores of the program through an exact simulation of the
-machine's last-level TLB under that mapping (benchmarks/evaluation/exact_mappings.c), priced with the same curve. With the
-input that was recorded, and with others. Where the best mapping saves less than what smalloc analyze takes for significant there is
-no ranking to be right about: that is said instead of an error.
+"""evaluate.py measures the accuracy of smalloc analyze's rankings. Each program is recorded and
+analysed, and the PMB of every base mapping is compared with an exact simulation: all loads and
+stores of the program go through the machine's last-level TLB under that mapping
+(benchmarks/evaluation/exact_mappings.c), priced with the same curve. It uses the recorded input,
+and other inputs. If the best mapping saves less than smalloc analyze takes for significant, there
+is no ranking, and the table says so instead of an error.
 
   evaluate.py                     a table
   evaluate.py --record            also benchmarks/results/evaluation.json, which scripts/regen_docs.py reads
@@ -27,7 +28,8 @@ import result_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "benchmarks" / "kernels"
-# Source, the recorded input, other ones. The recorded sizes are beyond the TLB's reach, and small enough for a simulation.
+# Source, recorded input, other inputs. The recorded sizes exceed the TLB's reach, and are small
+# enough for a simulation.
 PROGRAMS = [
     ("bfs.c", ["18", "4"], [["17", "8"]]),
     ("colsum.c", ["3000", "2000", "1"], [["1500", "3000", "1"]]),
@@ -46,7 +48,7 @@ BASE_BYTES, SUPERPAGE_BYTES = 4096, 2 << 20
 MOST_SITES = 24
 LEAST_SECONDS = 0.001  # runtime/benefit/ranking.h: kLeastSeconds
 STATIC = "0:0"  # the simulation's name for static data
-# Vector accesses of more than 16 bytes are not told to the simulation: the same code on both sides.
+# The simulation gets no vector accesses of more than 16 bytes, so both sides use code without them.
 FLAGS = ["-O2", "-g1", "-fno-vectorize", "-fno-slp-vectorize"]
 
 
@@ -63,7 +65,8 @@ def run(command, folder, **environment):
     return done
 
 
-# --- the curve: as runtime/benefit/cost_model.cpp has it ---------------------------------------------------------------
+# --- the curve, as in runtime/benefit/cost_model.cpp
+# ----------------------------------------------------------
 
 
 class Costs:
@@ -99,7 +102,7 @@ class Costs:
         return points[-1][1]
 
     def growth(self, size, pages):
-        """Cycles that the curve grows by there for each factor of e."""
+        """Returns the cycles that the curve grows by there for each factor of e."""
         points = self.points(size)
         if pages < points[0][0] or len(points) < 2:
             return 0
@@ -118,9 +121,11 @@ class Costs:
         return ((self.machine.get("read_first_ns") or {}).get("value") or 500) * self.hertz / 1e9
 
     def walks(self, size, misses, distances, pages):
-        """A miss costs what makes random accesses to n pages, whose distances are anything below n, cost the curve at n: its value at the
-        distance, and what it grows by there. Distances that are all alike, of a loop that comes back to each page in turn, cost the
-        value alone; between the two the deviation of the logarithms decides. A first touch has none: all pages."""
+        """Returns the price of misses. Random accesses to n pages, with all distances below n, must
+        cost the curve's value at n: each miss costs the value at its distance, and the growth
+        there. If all distances are alike, as in a loop that returns to each page in turn, a miss
+        costs the value alone. Between the two the deviation of the logarithms is decisive. A first
+        touch has no distance and uses all pages."""
         again = sum(count for _, count in distances)
         logs = [(math.log(max(distance, 1)), count) for distance, count in distances]
         mean = sum(log * count for log, count in logs) / again if again else 0
@@ -144,7 +149,8 @@ class Costs:
 
 
 def source_name(linkage):
-    """The last component of a mangled name, as the plugin calls constructors and the like: _ZN3Sub6SystemC2Em is System."""
+    """Returns the last component of a mangled name, as the plugin names constructors and others:
+    _ZN3Sub6SystemC2Em is System."""
     rest, name = linkage.removeprefix("_ZN"), linkage
     while rest != linkage and (digits := re.match(r"\d+", rest)):
         name, rest = rest[digits.end():digits.end() + int(digits[0])], rest[digits.end() + int(digits[0]):]
@@ -152,8 +158,8 @@ def source_name(linkage):
 
 
 def places(binary, callers, names, symbolizer):
-    """What predictions call the sites of calls: function and line, of the innermost place that they know (a wrapper's
-    allocations are its callers'). Copies of one call that were inlined share it."""
+    """Returns the names of call sites in predictions: function and line, of the innermost known
+    place (a wrapper's allocations are its callers'). Inlined copies of one call share a name."""
     words = sorted({word for caller in callers if caller != STATIC for word in caller.split(":") if word != "0"})
     listing = run([symbolizer, f"--obj={binary}", "--output-style=JSON", "--no-demangle", *(hex(int(w, 16) - 1) for w in words)],
                   binary.parent).stdout
@@ -174,7 +180,7 @@ def pmb(saved):
 
 
 def truth(binary, arguments, costs, names, symbolizer):
-    """Cycles saved by each base mapping, and by everything on superpages."""
+    """Returns the cycles saved by each base mapping, and by everything on superpages."""
     found = json.loads(run([binary, *arguments], binary.parent).stderr.splitlines()[-1])["sites"]
     known = places(binary, [s["caller"] for s in found if s["accesses"]], names, symbolizer)
     groups, weight = {}, {}
@@ -202,7 +208,7 @@ def predicted(smalloc, binary, arguments, options, folder):
         name = ("static data" if category["kind"] == "static" else f"{category['function']}:{category['line']}"
                 if category["function"] and category["line"] else None)
         if name == "static data" and Path(category["file"] or "").name != binary.name:
-            continue  # of a library, which the truth does not see
+            continue  # of a library, which the simulation does not see
         if name:
             saved[name] = saved.get(name, 0) + mapping["saved_cycles"]
             if mapping["chosen"]:
@@ -211,8 +217,8 @@ def predicted(smalloc, binary, arguments, options, folder):
 
 
 def compare(guess, fact, hertz):
-    """Of mappings that both know, as smalloc::benefit::ranking_error() has it. Without a saving that anybody would notice there is no
-    error."""
+    """Returns the ranking error over the mappings that both have, as
+    smalloc::benefit::ranking_error(). Without a noticeable saving there is no error."""
     a, b = pmb(guess["saved"]), pmb(fact["saved"])
     both = sorted(set(a) & set(b))
     best = max(fact["saved"], key=fact["saved"].get) if fact["saved"] else None
@@ -272,13 +278,13 @@ def text(report):
 
 
 def page(report):
-    """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
+    """Returns the section of docs/evaluation.md, which scripts/regen_docs.py writes there."""
     parts, small = [], 0
     for what, results in (("the recorded input", [r["same"] for r in report["programs"]]),
                           ("other inputs", [o["result"] for r in report["programs"] for o in r["others"]])):
         errors = [r["error_percent"] for r in results if r["error_percent"] is not None]
         small += len(results) - len(errors)
-        # An error of 0 has no logarithm: below 0.01 % it counts as that.
+        # An error of 0 has no logarithm: values below 0.01 % count as 0.01 %.
         def geomean(list_of):
             return statistics.geometric_mean([max(e, 0.01) for e in list_of])
         several = [r["error_percent"] for r in results if r["error_percent"] is not None and r["mappings"] > 1]
@@ -293,7 +299,8 @@ def page(report):
 
 
 def record(report, document):
-    """What was not measured anew stays, if it was measured in the same way."""
+    """Records the report. Results that were not measured again stay, if they were measured in the
+    same way."""
     path = ROOT / "benchmarks/results/evaluation.json"
     fresh = {r["name"]: r for r in report["programs"]}
     if len(fresh) < len(PROGRAMS):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""profile_cost.py decides what docs/profile-feedback.md says recording costs: programs built plainly, with LLVM's
--fmemory-profile and with profile-generate are run in turn, and user + system time of the medians is compared.
+"""profile_cost.py measures the cost of recording for docs/profile-feedback.md. Programs built
+plainly, with LLVM's -fmemory-profile and with profile-generate run in turn, and the medians of user
++ system time are compared.
 
   profile_cost.py                  a table
   profile_cost.py --record         also benchmarks/results/profile.json, which scripts/regen_docs.py reads
@@ -21,7 +22,8 @@ from pathlib import Path
 import result_rows
 
 ROOT = Path(__file__).resolve().parent.parent
-# Name, source, arguments, arguments of --quick. spmv with a vector that fits the caches, and with one that does not.
+# Name, source, arguments, arguments of --quick. spmv once with a vector that fits the caches, once
+# with one that does not.
 PROGRAMS = [
     ("matmul", "profile/matmul.c", ["600", "2"], ["300"]),
     ("matmul by rows", "profile/matmul_rows.c", ["1000", "2"], ["300"]),
@@ -41,7 +43,7 @@ def fail(what, why, hint):
 
 
 def seconds(command, environment, folder):
-    """User and system time of a command: wall time is the machine's business."""
+    """Returns user and system time of a command: wall time depends on the machine's other load."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env={**os.environ, **environment}, cwd=folder, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, check=False)
@@ -68,7 +70,7 @@ def measure(options, folder):
     if not clang:
         fail(options.clang, "not found", "--clang NAME")
     plain = [clang, "-O2", "-g1"]
-    # What -fmemory-profile asks for (clang's MemProf documentation).
+    # Options that -fmemory-profile needs (clang's MemProf documentation).
     memprof = plain + ["-fmemory-profile", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fuse-ld=lld",
                        "-Wl,--build-id", "-no-pie", "-Wl,-z,noseparate-code"]
     traced = plain + [f"-fplugin={plugin}", "-fplugin-arg-smalloc-profile-generate"]
@@ -85,7 +87,7 @@ def measure(options, folder):
             if made.returncode:
                 if kind != "memprof":
                     fail(f"{name}, {kind}", made.stderr.strip(), "look at the compiler")
-                del binaries[kind]  # no profile runtime in this compiler
+                del binaries[kind]  # this compiler has no profile runtime
         trace = folder / "trace"
         conf = f"heap:off,trace:{trace}"
         runs = {"plain": ("plain", {}), "memprof": ("memprof", {}), "no library": ("traced", {}),
@@ -93,7 +95,7 @@ def measure(options, folder):
                 "samples:2000": ("traced", {**preload, "SMALLOC_CONF": conf + ",samples:2000"}),
                 "rate 1": ("traced", {**preload, "SMALLOC_CONF": conf + ",rate:1"})}
         runs = {kind: run for kind, run in runs.items() if run[0] in binaries}
-        times, sizes = {kind: [] for kind in runs}, {}  # sizes differ as the sample falls: a small table is in it in one run of a hundred
+        times, sizes = {kind: [] for kind in runs}, {}  # the sample differs: one run of a hundred contains a small table
         for _ in range(1 if options.quick else options.runs):
             for kind, (binary, environment) in runs.items():
                 trace.unlink(missing_ok=True)
@@ -128,7 +130,7 @@ def text(report):
 
 
 def page(report):
-    """What docs/profile-feedback.md says: scripts/regen_docs.py puts it there."""
+    """Returns the section of docs/profile-feedback.md, which scripts/regen_docs.py writes there."""
     host, runs = report["machine"], report["runs"]
     where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
     how = "one run each, so differences of some 10 % mean nothing" if runs == 1 else (

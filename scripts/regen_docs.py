@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""regen_docs.py decides what the documentation says that was measured: the lines between `<!-- NAME:begin -->` and
-`<!-- NAME:end -->` are made from files of results, which only real runs write.
+"""regen_docs.py writes the measured tables of the documentation: the lines between `<!-- NAME:begin
+-->` and `<!-- NAME:end -->` come from files of results, which only real runs write.
 
   demo          README.md             benchmarks/results/demo.json          scripts/demo --record
   programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
@@ -92,7 +92,8 @@ def paired(program, key, other):
 
 
 def throughput(report):
-    """Each allocator's speed in shares of glibc's, and ours, where our heaps serve, also in shares of jemalloc's."""
+    """Returns each allocator's speed as a share of glibc's; where smalloc's heaps serve, also as a
+    share of jemalloc's."""
     names = {k: v for k, v in report["configurations"].items() if k != "base"}
     served = [k for k in ("ours-superpage", "preload-superpage") if k in names and "jemalloc" in names]
     head = ["program", "glibc"] + list(names.values()) + [f"{names[k]} / jemalloc" for k in served]
@@ -189,7 +190,7 @@ def packages(report):
 
 
 def script(name):
-    """A script without the ending that import wants."""
+    """Loads a script whose file name has no ending."""
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(ROOT / "scripts" / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -211,14 +212,14 @@ def numa_study(report):
 THROUGHPUT = "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcmalloc,pass-on,ours,preload,ours-superpage,preload-superpage"
 
 def peers(report):
-    """The bars and means of bench_peers.py, and the machine."""
+    """Returns the limits and means of bench_peers.py, and the machine."""
     m, runs = report["machine"], [s["runs"] for p in report["programs"] for s in p["results"].values()]
     return (f"{bench_peers.markdown(report)}\n\n{m['cpus']} CPUs of a {m['cpu']}{' (virtual machine)' if m['hypervisor'] else ''}, "
             f"Linux {m['kernel']}, transparent huge pages: {m['thp']}; {min(runs)} to {max(runs)} rounds. Made by "
             "`scripts/bench.py -p peers --record`.")
 
 
-# name: page, results, how the results become text, what writes them
+# name: page, results, function from results to text, command that writes the results
 SECTIONS = {
     "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
@@ -246,7 +247,7 @@ def regenerate(name, page, results, check):
     _, _, text, hint = SECTIONS[name]
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if not results.exists() and f"{begin}\n{end}" in page.read_text(encoding="utf-8"):
-        return 0  # never recorded, and the page says nothing
+        return 0  # never recorded, and the page has no table
     try:
         report = json.loads(results.read_text(encoding="utf-8"))
         old = page.read_text(encoding="utf-8")

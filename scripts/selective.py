@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""selective.py decides how much of the speed of all-superpages smalloc is said to keep with a few of them: programs with skewed
-access are recorded with a small input, smalloc analyze chooses under a budget of 3 % of the large one's memory, and the large one runs on
-base pages, on superpages for everything, and with the directives. Where times drift by more than there is to gain, counts tell: each load and
-store of one pass over the large input, and of two, goes through evaluate.py's exact TLBs, and misses and first touches are priced; each further
-pass is what the second was. Times are taken in memory that is the same in each run (steady_memory.py), in which superpages save least.
+"""selective.py measures how much of the speed of all-superpages smalloc keeps with a few of them.
+Programs with skewed access are recorded with a small input, and smalloc analyze chooses under a
+budget of 3 % of the large one's memory. The large one runs on base pages, on superpages for
+everything, and with the directives.
+
+If times vary by more than the gain, counts are used. Each load and store of one pass over the large
+input, and of two, goes through evaluate.py's exact TLBs, and misses and first touches are priced.
+Each further pass equals the second. Times are taken in memory that is the same in each run
+(steady_memory.py), in which superpages save least.
 
   selective.py                     a table
   selective.py --record            also benchmarks/results/selective.json, which scripts/regen_docs.py reads
@@ -33,7 +37,8 @@ import steady_memory  # pylint: disable=wrong-import-position
 import result_rows
 
 BUDGET_SHARE = 0.03
-# Source, arguments, of --quick, of the recording: as large a hot part, fewer accesses to it. The last one is how many passes it makes.
+# Source, arguments, arguments of --quick, of the recording: as large a hot part, fewer accesses to
+# it. The last argument is the number of passes.
 PROGRAMS = [
     ("pagerank", ["23", "72", "8"], ["20", "8", "3"], ["23", "2", "2"]),
     ("hash_join", ["22", "280", "4"], ["18", "2", "3"], ["22", "8", "1"]),
@@ -54,14 +59,16 @@ def run(command, folder, environment=None):
 
 
 def chain(mapping):
-    """Of a site in its context: FUNCTION:LINE of the call, of the call around it that it was inlined through, and so on."""
+    """Returns the name of a site in its context: FUNCTION:LINE of the call, of the call around it
+    that it was inlined through, and so on."""
     category = mapping["category"]
     around = [re.fullmatch(r"(.*) \S+:(\d+)", place).groups() for place in category.get("inlined_into", [])]
     return [f"{function}:{line}" for function, line in [(category["function"], category["line"]), *around]]
 
 
 def count(name, arguments, chosen, options, tools, folder):
-    """What the exact TLBs cost with nothing, everything and the chosen sites on superpages, in cycles of the machine's curve."""
+    """Returns the cost in the exact TLBs with nothing, everything and the chosen sites on
+    superpages, in cycles of the machine's curve."""
     exact = folder / f"{name}.exact"
     run([tools["clang"], "-O2", "-fno-omit-frame-pointer", "-c", ROOT / "benchmarks/evaluation/exact_mappings.c", "-o", folder / "exact.o"],
         folder)
@@ -69,7 +76,7 @@ def count(name, arguments, chosen, options, tools, folder):
          "-disable-loop-idiom-all", "-fsanitize-coverage=func,trace-loads,trace-stores", ROOT / "benchmarks/selective" / f"{name}.c",
          folder / "exact.o", "-o", exact], folder)
     costs = evaluate.Costs(json.loads(run([tools["smalloc"], "machine", "show", options.machine, "--json"], folder)))
-    # Sites are the program's, whatever its input; a small one tells them.
+    # Sites do not depend on the input, so a small input is enough.
     found = json.loads(evaluate.run([exact, *next(p[2] for p in PROGRAMS if p[0] == name)], folder).stderr.splitlines()[-1])["sites"]
     sites = {}
     for caller in {s["caller"] for s in found} - {evaluate.STATIC}:
@@ -82,19 +89,20 @@ def count(name, arguments, chosen, options, tools, folder):
     passes = []
     for number in ("1", "2"):
         lanes = json.loads(evaluate.run([exact, *arguments[:-1], number], folder, TLB=costs.tlb, SITES=together).stderr.splitlines()[-1])["lanes"]
-        # Thousands of distances are in the cycles.
+        # The cycles contain thousands of distances.
         passes.append({way: {**{key: value for key, value in lane.items() if not isinstance(value, list)}, "cycles": costs.cycles(lane)}
                        for way, lane in zip(("base", "selective", "all"), [lanes[0], *lanes[-2:]])})
     return {"arguments": arguments, **extrapolated(passes[0], passes[1], int(arguments[-1]))}
 
 
 def extrapolated(one, two, passes):
-    """Counts of so many passes, from those of one and of two: every pass does the same."""
+    """Returns the counts of `passes` passes, from those of one and of two: every pass is the same."""
     return {way: {key: value + (passes - 1) * (two[way][key] - value) for key, value in one[way].items()} for way in one}
 
 
 def measure(program, recording, options, tools, folder):
-    """recording: an earlier one's result, of which times or counts stay; None: both are made."""
+    """Measures a program. recording: an earlier result, of which times or counts stay; None: both
+    are measured."""
     times = recording if options.count else None
     name, arguments, quick, recorded = program
     if options.quick:
@@ -142,7 +150,8 @@ def measure(program, recording, options, tools, folder):
 
 
 def kept(result):
-    """Share of what superpages for everything save; None: they save nothing to speak of."""
+    """Returns the share of the saving of superpages for everything; None: they save nothing
+    noticeable."""
     saved = result["base"]["user_seconds"] - result["all"]["user_seconds"]
     if saved <= max(result["base"]["user_spread"], 0.02 * result["base"]["user_seconds"]):
         return None
@@ -170,7 +179,7 @@ def text(report):
 
 
 def page(report):
-    """What docs/evaluation.md says: scripts/regen_docs.py puts it there."""
+    """Returns the section of docs/evaluation.md, which scripts/regen_docs.py writes there."""
     host = report["host"]
     return (f"{text(report)}\n\nUser + least system time, medians of {report['runs']} runs in turn; the gain timed is of user time, - where that "
             "of everything is within the spread of base pages' own times. Counted: misses and first touches "

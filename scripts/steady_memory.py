@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""steady_memory.py decides which memory measured programs get: the same in each run, as far as root can see to that.
+"""steady_memory.py prepares the memory of measured programs, so that each run gets the same, as far
+as root can.
 
-A kernel hands out the scattered frames that others have left before it breaks larger blocks, and where a hypervisor backs a guest with
-small pages, scattered frames have scattered page tables in the host: on a Xeon guest the same chase over 65,536 base pages took 50 cycles
-a walk out of whole blocks, 110 to 400 out of what other programs had left. Superpages are whole wherever they lie. So pieces are joined
-(compaction, without the page cache that lies between them), and what is still free in pieces is held by a process of its own: it holds a
-fourth of the memory at most, which hours of compiling exceed otherwise. And a guest that reports its free superpages loses them to the host within seconds; to get one back takes
-0.1 to 4 ms, as its luck is. So reporting is stopped meanwhile, and all free memory touched once.
+A kernel hands out scattered free frames before it breaks larger blocks. If a hypervisor backs a
+guest with small pages, scattered frames also have scattered page tables in the host. On a Xeon
+guest the same chase over 65,536 base pages took 50 cycles a walk out of whole blocks, and 110 to
+400 out of frames that other programs had left. Superpages are whole wherever they lie.
+
+So free pieces are merged (compaction, after dropping the page cache between them), and a process
+holds the pieces that are left. It holds a fourth of the memory at most, which the pieces exceed
+after hours of compiling. A guest that reports its free superpages also loses them to the host
+within seconds; getting one back takes 0.1 to 4 ms. So reporting is stopped meanwhile, and all free
+memory is touched once.
 
   with SteadyMemory() as memory:
       memory.prepare(bytes)   # before each run, which leaves pieces behind; bytes: that it takes, where reporting cannot be stopped
@@ -22,17 +27,18 @@ REPORTED_FROM = Path("/sys/module/page_reporting/parameters/page_reporting_order
 PIECES = Path("/proc/pagetypeinfo")
 COMPACT, DROP_CACHES = Path("/proc/sys/vm/compact_memory"), Path("/proc/sys/vm/drop_caches")
 NOTHING_IS_REPORTED = "11"  # larger than any block
-ROOM = 64 << 20  # beside what a program takes
-LEFT_FREE = 1 << 30  # of what is touched at first
+ROOM = 64 << 20  # in addition to the program's memory
+LEFT_FREE = 1 << 30  # of the memory that is touched first
 
 HOLDER = """
 import mmap, sys
-LEAST = 2048  # pages: always on their way somewhere
-ROUNDS = 4    # another kind's block that is broken leaves pieces
+LEAST = 2048  # pages: some are always in transit
+ROUNDS = 4    # breaking another kind's block leaves pieces
 SUPERPAGE_ORDER = 9
 
 def pieces():
-    # Of the highest zone, from which programs get their memory first; what lies in pieces below it is not to be had before that is full.
+    # Of the highest zone, which serves programs first. Pieces of lower zones are unused until that
+    # zone is full.
     zones = {}
     with open(sys.argv[2], encoding="ascii") as lines:
         for line in lines:
@@ -41,13 +47,14 @@ def pieces():
                 name, *free = kind.split()
                 if name == "Movable" and any(blocks != "0" for blocks in free):
                     node, zone = place.split("zone")
-                    # The kernel stops counting at a hundred thousand of a kind: ">100000". The next round finds the rest.
+                    # The kernel stops counting at a hundred thousand of a kind: ">100000". The next
+                    # round finds the rest.
                     zones[node] = sum(int(blocks.lstrip(">")) << order for order, blocks in enumerate(free[:SUPERPAGE_ORDER]))
     return sum(zones.values())
 
 most = int(sys.argv[1]) // mmap.PAGESIZE
 for _ in sys.stdin:
-    held = []  # the last ones are free again, and join what has become free beside them
+    held = []  # the last pages are free again, and merge with their free neighbours
     pages = 0
     for _ in range(ROUNDS):
         more = min(pieces(), most - pages)
@@ -61,7 +68,7 @@ for _ in sys.stdin:
         pages += more
     print(pages * mmap.PAGESIZE, flush=True)
 """
-HELD_SHARE = 4  # of the machine's memory a fourth, at most
+HELD_SHARE = 4  # at most a fourth of the machine's memory
 
 
 def readable(path):
@@ -72,7 +79,7 @@ def readable(path):
 
 
 def ask(path, text):
-    """Of a kernel that may know no such thing."""
+    """Writes a setting of a kernel that may not have it."""
     try:
         path.write_text(text, encoding="ascii")
     except OSError:
@@ -80,9 +87,10 @@ def ask(path, text):
 
 
 class SteadyMemory:
-    """The holder's memory is nobody's who is measured. What was stopped goes on when the with statement ends, also by a signal; after SIGKILL,
-    echo 9 > /sys/module/page_reporting/parameters/page_reporting_order, if it was that before.
-    not wanted: for runs whose times do not matter, nothing is done."""
+    """Prepares and holds memory. The holder's memory is not that of a measured program. The old
+    settings are restored at the end of the with statement, also by a signal. After SIGKILL: echo 9
+    > /sys/module/page_reporting/parameters/page_reporting_order, if it was that before. Not wanted
+    (for runs whose times do not matter): does nothing."""
 
     def __init__(self, wanted=True):
         self._wanted = wanted
@@ -108,11 +116,11 @@ class SteadyMemory:
                 REPORTED_FROM.write_text(NOTHING_IS_REPORTED, encoding="ascii")
                 self._reported_from = reported_from
         except OSError:
-            pass  # as of a kernel that knows no such thing: memory is touched before each run
+            pass  # the kernel has no such setting: memory is touched before each run
         if self.is_kept:
             try:
                 bench_runs.warm(max(bench_runs.status_bytes("/proc/meminfo", "MemFree:") - LEFT_FREE, 0))
-            except BaseException:  # whoever stops this in its first half minute
+            except BaseException:  # an interrupt in its first half minute
                 self.__exit__()
                 raise
         return self
@@ -125,12 +133,12 @@ class SteadyMemory:
 
     @property
     def is_kept(self):
-        """From the host."""
+        """True if free memory is not reported to the host."""
         return self._reported_from is not None
 
     @property
     def is_whole(self):
-        """Base pages come out of whole blocks."""
+        """True if base pages come out of whole blocks."""
         return self._holder is not None
 
     def prepare(self, needed):

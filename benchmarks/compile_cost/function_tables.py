@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""function_tables.py [N] prints a unit full of tables of functions, as drivers, interpreters and data bases in one file are: N
-(200) structures of operations, each of them filled, allocated for and walked by functions of its own, and called through from all
-others. Pointers of the whole unit meet in the tables, which is what takes an analysis of pointers most memory."""
+"""function_tables.py [N] prints a unit full of tables of functions, as in drivers, interpreters and
+databases in one file. It has N (200) structures of operations. Each has functions that fill it,
+allocate for it and walk it, and all others call it. Pointers of the whole unit meet in the tables,
+which costs a pointer analysis most memory."""
 
 import sys
 

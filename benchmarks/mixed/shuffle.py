@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""shuffle.py decides the source order of a variant of mixed.c: the parts after main (marked `// part:`), the functions
-inside each part, and the allocation calls between `// shuffle: begin` and `// shuffle: end`. Nothing else changes, so a
-page-size decision that depends on what a program does, and not on how its source is laid out, stays the same.
+"""shuffle.py prints mixed.c in another source order. It moves the parts after main (marked `//
+part:`), the functions inside each part, and the allocation calls between `// shuffle: begin` and
+`// shuffle: end`. Nothing else changes. A page-size decision that depends only on the program's
+behaviour stays the same.
 
   shuffle.py SEED < mixed.c > mixed_shuffled.c      (seed 0: everything reversed)
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""live_overhead.py measures what numa:migrate costs a program that has nothing to migrate: on this machine, described as two nodes
-whose second one has no processor, so that every access is local. Prints, for a program that sleeps and one that computes:
-the helper threads' processor time as a share of a core (the promise: 0.5 %), and the change of the program's own time.
+"""live_overhead.py measures the cost of numa:migrate for a program without pages to migrate. This
+machine is described as two nodes, and the second node has no processor, so every access is local.
+Prints, for a program that sleeps and one that computes, the helper threads' processor time as a
+share of a core (the promise: 0.5 %), and the change of the program's own time.
 
   live_overhead.py BUILD [--seconds S] [--runs N]
 """

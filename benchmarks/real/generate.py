@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""generate.py decides the inputs of the real programs: the same arguments give the same bytes everywhere.
+"""generate.py makes the inputs of the real programs: the same arguments give the same bytes
+on every machine.
 
   generate.py text MEGABYTES [SEED]             lines of words with a natural frequency distribution, some repeated
   generate.py ksat VARIABLES CLAUSES [SEED]     a random 3-SAT instance (DIMACS)
   generate.py planted VARIABLES CLAUSES [SEED]  the same with a hidden solution: satisfiable
-  generate.py tcc FUNCTIONS [SEED]              a C program with so many functions and types
+  generate.py tcc FUNCTIONS [SEED]              a C program with FUNCTIONS functions and their types
   generate.py lp-solve ROWS PAYING [SEED]       a packing linear program (MPS)
   generate.py minimap2 READS [SEED]             overlapping DNA reads with errors (FASTA)
   generate.py qhull POINTS [SEED]               points in space, half of them in clusters

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# glibc's own tests of malloc (Debian's package glibc-source), built outside glibc, run under nothing, libsmalloc.so, and
-# libsmalloc.so with heap:auto and heap:superpage. What passes without us must pass with us, but for the lines of
-# glibc_malloc.exceptions, each with its reason; a line that is no longer needed is an error, too.
-#
+# Runs glibc's own tests of malloc (Debian's package glibc-source), built outside glibc: without
+# libsmalloc, under libsmalloc.so, and with heap:auto and heap:superpage. A test that passes without
+# libsmalloc must pass with it, except for the lines of glibc_malloc.exceptions, each with its
+# reason. A line that is no longer needed is an error, too.
+# #
 #   tests/compat/glibc_malloc.sh             run and compare
-#   tests/compat/glibc_malloc.sh --record    the same, and write the results into docs/compatibility.md
+#   tests/compat/glibc_malloc.sh --record    the same, and write the results into
+# docs/compatibility.md
 #   tests/compat/glibc_malloc.sh NAME...     only these programs (no comparison of totals)
 . "$(dirname "$0")/../integration/support/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/compat
 CC=${CC:-cc}
-least_superpage=23 # of the 28 programs that docs/design.md names, and of all we can build
+least_superpage=23 # of the 28 programs that docs/design.md names, and of all that can be built
 
 record=no only=()
 for argument; do
@@ -39,7 +41,7 @@ done
 ln -s "$src/support" include/support
 ln -s "$src/malloc" include/malloc
 : >include/config.h
-# What glibc's own build predefines and these sources use.
+# Definitions of glibc's own build that these sources use.
 cat >include/inside.h <<'C'
 #include <errno.h>
 #include <limits.h>
@@ -50,19 +52,19 @@ cat >include/inside.h <<'C'
 #define libc_hidden_def(name)
 C
 flags=(-std=gnu11 -g -O2 -w -D_GNU_SOURCE -DTIMEOUTFACTOR=6 -I"$tmp/include" -I"$src/support" -pthread)
-# Paths of glibc's build tree, which no test of malloc looks into.
+# Paths of glibc's build tree, which no test of malloc reads.
 for path in SRCDIR OBJDIR OBJDIR_ELF_LDSO INSTDIR LIBDIR BINDIR SBINDIR SLIBDIR ROOTSBINDIR COMPLOCALEDIR; do
   flags+=("-D${path}_PATH=\"$tmp\"")
 done
 for file in "$src"/support/*.c "$src"/malloc/{scratch,alloc}_buffer_*.c; do
   name=$(basename "$file" .c)
   case $name in tst-* | *-container | links-* | test-driver) continue ;; esac
-  # Those that need more of glibc's inside serve tests of other parts.
+  # Files that need more of glibc's internals belong to tests of other parts.
   "$CC" "${flags[@]}" -include "$tmp/include/inside.h" -c "$file" -o "objects/$name.o" 2>/dev/null || true
 done
 ar rcs libsupport.a objects/*.o
 
-# Not programs of their own, or of glibc's private interfaces.
+# Files that are no programs, or that test glibc's private interfaces.
 is_excluded() {
   case $1 in
   tst-interpose-aux* | tst-interpose-skeleton) why="part of another test" ;;

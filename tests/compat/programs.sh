@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Programs that nobody compiled with smalloc, under libsmalloc.so with heap:auto and heap:superpage and, behind it,
-# nothing, jemalloc, mimalloc or tcmalloc: git, sqlite3, two C++ compilers that build parts of this project, redis and nginx
-# under load, CPython's own tests of memory-heavy modules with PYTHONMALLOC=malloc, stress-ng's malloc stressors with
-# --verify, a Rust program. They must say what they say without us.
-#
+# Programs without the plugin, under libsmalloc.so with heap:auto and heap:superpage. Behind
+# libsmalloc: no other allocator, jemalloc, mimalloc or tcmalloc. The programs: git, sqlite3, two
+# C++ compilers that build parts of this project, redis and nginx under load, CPython's own tests of
+# memory-heavy modules with PYTHONMALLOC=malloc, stress-ng's malloc stressors with --verify, a Rust
+# program. Their output must be the same as without libsmalloc.
+# #
 #   tests/compat/programs.sh          short: each program a few seconds
 #   tests/compat/programs.sh --long   more of CPython's tests, stress-ng for a minute each
 #   tests/compat/programs.sh --only=redis,nginx
@@ -31,7 +32,7 @@ program_sqlite3() {
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<60000) INSERT INTO t SELECT i, hex(i*7919) FROM n;
     CREATE INDEX x ON t(b); SELECT count(*), sum(length(b)), max(b) FROM t; SELECT * FROM t ORDER BY b DESC LIMIT 5; PRAGMA integrity_check;'
 }
-# What a compiler writes is the same byte for byte.
+# A compiler's output must have the same bytes.
 compile_parts() { # COMPILER
   local part
   for part in core/options core/big_objects core/key_join os/loaded_objects; do
@@ -40,7 +41,8 @@ compile_parts() { # COMPILER
 }
 program_gcc() { compile_parts g++; }
 program_clang() { compile_parts clang++-22; }
-# A store that is filled, saved by a forked child, and asked by fifty clients at a time; the digest is of all keys and values.
+# A store is filled, saved by a forked child, and read by fifty clients at the same time; the digest
+# covers all keys and values.
 program_redis() {
   local status=0
   redis-server --port 0 --unixsocket "$PWD/s" --save '' --dir "$PWD" --enable-debug-command yes --daemonize no >server.log 2>&1 &
@@ -148,7 +150,7 @@ for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/l
 done
 [ ${#behind[@]} -gt 1 ] || echo "not run: peers: none is installed (hint: scripts/install-packages libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4)"
 
-run() { # NAME: output in ./got, from a folder of its own
+run() { # NAME: runs it in a folder of its own, with the output in ./got
   rm -rf work && mkdir work
   cp rust_program work/ 2>/dev/null || true
   (cd work && "program_$1") >got 2>&1
@@ -159,7 +161,7 @@ for name in "${names[@]}"; do
   run "$name" || { cat got; echo "not run: $name: fails without us"; continue; }
   cp got want
   for peer in "${behind[@]}"; do
-    # Slow ones: all peers only in the long form.
+    # Slow programs: all peers only with --long.
     if [ -n "$peer" ] && [ "$long" = no ] && [[ $name =~ ^(python|stress|gcc|clang)$ ]]; then continue; fi
     for conf in heap:auto heap:guest heap:superpage; do
       export LD_PRELOAD="$PRELOAD${peer:+ $peer}" SMALLOC_CONF=$conf

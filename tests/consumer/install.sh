@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs the build and moves the tree away from where it was installed to: what the "installed" tests then use.
+# Installs the build and moves the tree to another folder, which the "installed" tests then use.
 set -euo pipefail
 stage=$SMALLOC_BUILD/tests/consumer/stage
 moved=$SMALLOC_BUILD/tests/consumer/moved
 rm -rf "$stage" "$moved"
-# What the demonstration builds is enough to install: every file of the build tree that is installed is made by the target.
+# The files that the demonstration builds are enough to install: the target makes every installed
+# file.
 if [ -f "$SMALLOC_BUILD/build.ninja" ]; then
   ninja -C "$SMALLOC_BUILD" -t graph installed | sed -n 's/.*\[label="\([^"]*\)"\].*/\1/p' | sort -u >"$SMALLOC_BUILD/tests/consumer/made"
   ninja -C "$SMALLOC_BUILD" -t targets all | sed -n 's/: [A-Z].*//p' | sort >"$SMALLOC_BUILD/tests/consumer/outputs"
@@ -15,7 +16,7 @@ if [ -f "$SMALLOC_BUILD/build.ninja" ]; then
   unmade=$(comm -23 "$SMALLOC_BUILD/tests/consumer/wanted" "$SMALLOC_BUILD/tests/consumer/made")
   [ -z "$unmade" ] || { echo "FAIL: installed, and not made by the target installed: $unmade" >&2; exit 1; }
 fi
-# Uninstalling leaves what others have put there, and nothing of ours.
+# Uninstalling keeps the files of other programs, and removes all of smalloc's.
 cmake --install "$SMALLOC_BUILD" --prefix "$stage" >"$SMALLOC_BUILD/tests/consumer/install.log" 2>&1
 : >"$stage/bin/theirs"
 : >"$stage/include/smalloc/theirs"

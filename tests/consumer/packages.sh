@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cpack makes four Debian packages; unpacked together somewhere, they are a working installation.
+# cpack makes four Debian packages. Unpacked together in any folder, they are a working
+# installation.
 # shellcheck source=tests/consumer/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_passes
@@ -15,7 +16,7 @@ for package in libsmalloc0 libsmalloc-dev smalloc-clang-22 smalloc-tools; do
 done
 expect_match depends 'libsmalloc0 \(= '
 expect_match depends 'clang-22'
-# Each file where a user of Debian looks for it, and in one package only.
+# Each file is where Debian users expect it, and in one package only.
 for file in bin/smalloc bin/smalloc-cc lib/libsmalloc.so lib/libsmalloc.a lib/pkgconfig/smalloc.pc lib/cmake/Smalloc/SmallocConfig.cmake \
   lib/smalloc/llvm-22/SmallocPlugin.so include/smalloc/site.h; do
   [ -e "root/usr/$file" ] || fail "no /usr/$file in the packages"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// big_objects_fuzz decides that no sequence of allocations, resizes, releases and promotions, with
-// the system refusing wherever it may, makes big objects overlap, lose their bytes, or leave
-// anything behind. The input is a header of two bytes (how the region is set up) and operations of
-// five: what, what the system refuses meanwhile, a size, an argument.
-//
-// The fake system keeps the real protection of every page, so that touching what was given back
-// ends the process, and the fake's own record of what is committed.
+// big_objects_fuzz: runs sequences of allocations, resizes, releases and promotions, in which the
+// system may refuse any call. Big objects must not overlap, lose bytes, or leave memory behind. The
+// input is a header of two bytes (the region's configuration) and operations of five: operation,
+// refusals meanwhile, a size, an argument.
+// //
+// The fake system keeps the real protection of every page, so a touch of released memory ends the
+// process. It also keeps its own record of committed memory.
 #include "smalloc/big/big_objects.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMostBytes = size_t{4} << 30;
 constexpr size_t kMostObjects = 24;
 
-/// What the system refuses during one operation.
+/// Calls that the system refuses during one operation.
 enum Refusal : uint8_t {
   kRefuseCommit = 1,
   kCommitHalf = 2, ///< a refused commit leaves its first half committed
@@ -57,7 +57,7 @@ struct System {
         mmap(p, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == p);
     memset(pages(p, n), 0, n / kBasePageBytes);
   }
-  /// The record of a range that must be one of whole pages in the reservation.
+  /// Returns the record of a range, which must be one of whole pages in the reservation.
   static char *pages(const void *p, size_t n) {
     const size_t offset = static_cast<size_t>(static_cast<const char *>(p) - reserved);
     FUZZ_CHECK(offset <= kMostBytes && n <= kMostBytes - offset);
@@ -101,7 +101,7 @@ struct System {
     FUZZ_CHECK(all(from, n, 1) && all(to, n, 1));
     if (refusals & kRefuseMove)
       return EFAULT;
-    // By remapping: the fake must not touch what nobody wrote. EFAULT: more than one mapping.
+    // By remapping: the fake must not touch unwritten memory. EFAULT: more than one mapping.
     if (mremap(from, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
       return EFAULT;
     FUZZ_CHECK(mmap(from, n, PROT_READ | PROT_WRITE,
@@ -165,7 +165,7 @@ const OsHooks kSystem = {
 
 struct Object {
   char *p;
-  size_t bytes; // as asked for
+  size_t bytes; // as requested
   char value;
 };
 
@@ -201,7 +201,7 @@ public:
     c.pending = &waiting_;
     if (!region_.init(c, counters_))
       return false;
-    PageFallback::Config l; // no /sys: only a pool can be had
+    PageFallback::Config l; // no /sys: only a pool is available
     l.asked = how & 64 ? PageBacking::kHugetlb : PageBacking::kBase;
     page_fallback_.init(kSystem, l, counters_);
     first_touch_.init(kSystem);

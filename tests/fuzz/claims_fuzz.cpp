@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// claims_fuzz decides that the programs' shared claims may hold any bytes: what comes out is sane, holds our own claim once, and a
-// second exchange changes nothing.
+// claims_fuzz: reads any bytes as the programs' shared claims. The result is valid, holds this
+// process' claim once, and a second exchange changes nothing.
 #include "smalloc/agent/shared_claims.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directives_fuzz decides that any text is read as a directives file without harm, and that what was read is printed in a form
-// that reads and prints as the same.
+// directives_fuzz: reads any text as a directives file without harm. The printed form of the result
+// reads and prints as the same.
 #include "runtime/directives/directives_file.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fuzz.h decides what every fuzz target has in common: a condition that ends the process whatever
-// the build type, and how bytes of the input become decisions (zeros when they have run out).
+// fuzz.h: shared by all fuzz targets. FUZZ_CHECK ends the process in every build type. The reader
+// turns bytes of the input into decisions, and returns zeros after the end.
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

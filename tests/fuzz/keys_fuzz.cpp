@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// keys_fuzz decides that no section of summaries, however damaged, makes the join leave its bytes or its
-// scratch memory, or work without end. The input is a whole section.
+// keys_fuzz: joins any section of summaries. The join must stay inside the section and its scratch
+// memory, and end. The input is a whole section.
 #include "smalloc/sites/key_join.h"
 #include "tests/fuzz/fuzz.h"
 

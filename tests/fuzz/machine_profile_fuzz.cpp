@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// machine_profile_fuzz decides that any text either is refused with a reason or gives a machine
-// profile that can be used, and that what is written of it reads back as the same profile.
+// machine_profile_fuzz: any text is either refused with a reason, or gives a valid machine profile
+// whose written form reads back as the same profile.
 #include "runtime/format/machine_json.h"
 #include "tests/fuzz/fuzz.h"
 

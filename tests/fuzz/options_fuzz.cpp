@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// options_fuzz decides that any text in SMALLOC_CONF leaves options in range, costs at most one
-// warning line for each of its items, and changes nothing but heap:off in a set-uid program.
+// options_fuzz: any text in SMALLOC_CONF leaves options in range, costs at most one warning line
+// for each item, and changes nothing but heap:off in a set-uid program.
 #include "smalloc/config/options.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -49,8 +49,8 @@ void check_in_range(const Options &o) {
   FUZZ_CHECK(length < sizeof o.sysfs);
 }
 
-/// parse_bytes against arithmetic that cannot overflow. Numbers of 19 and more digits may be
-/// refused; those that are taken must be right.
+/// Compares parse_bytes with arithmetic that cannot overflow. Numbers of 19 and more digits may be
+/// refused; accepted ones must be right.
 void check_bytes(Text text) {
   size_t digits = 0;
   unsigned __int128 value = 0;
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FUZZ_CHECK(warnings <= items);
   check_in_range(once);
 
-  Options twice = once; // the last value of a key wins, so reading it again changes nothing
+  Options twice = once; // the last value of a key counts, so a second reading changes nothing
   parse_options(conf, false, twice, nullptr);
   FUZZ_CHECK(same(once, twice));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// replay_main.cpp decides how a target runs without libFuzzer: once for each file of the folders
-// (or for each file) named on the command line. No file at all is a failure.
+// replay_main.cpp: runs a target without libFuzzer, once for each file of the folders (or each
+// file) on the command line. No file at all is a failure.
 #include "tests/fuzz/fuzz.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 void replay(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  // A block of exactly this size: one byte further is somebody else's.
+  // A block of exactly this size: the byte behind it is out of bounds.
   const auto block = std::make_unique<uint8_t[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), block.get());
   LLVMFuzzerTestOneInput(block.get(), bytes.size());
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   std::sort(files.begin(), files.end());
   for (const auto &file : files) {
     std::printf("%s\n", file.c_str());
-    std::fflush(stdout); // the last line names the input that did not survive
+    std::fflush(stdout); // the last printed line names the input that ended the process
     replay(file);
   }
   std::printf("%zu inputs\n", files.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run_lines_fuzz decides that any text is read as reports of runs without harm, and that what is believed is of the
-// promised form.
+// run_lines_fuzz: reads any text as reports of runs without harm. Accepted reports have the
+// documented form.
 #include "runtime/database/run_lines.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// site_table_fuzz decides that no file, however damaged, makes the reader of site tables leave its
-// bytes, work without end, or believe a record that it should not. The input is a whole file, and
-// also one record.
+// site_table_fuzz: reads any file as a program with a site table. The reader must stay inside the
+// file, end, and accept no invalid record. The input is a whole file, and also one record.
 #include "runtime/cli/sites/elf_sites.h"
 #include "runtime/errors/diagnostics.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// small_pages_fuzz decides that no sequence of growths, commits, decommits, promotions and demotions
-// of the heap of small objects, with the system refusing wherever it may, loses a byte of a page in
-// use, hands out a page that is not zero, or miscounts. The input is a header of one byte (how the
-// heap is set up) and operations of six: what, what the system refuses meanwhile, a unit, a page, a
-// number of pages (two).
-//
-// Of each page one word is looked at; the model knows what it must be.
+// small_pages_fuzz: runs sequences of growths, commits, decommits, promotions and demotions of the
+// heap of small objects, in which the system may refuse any call. No used page may lose a byte,
+// fresh pages must be zero, and counts must be right. The input is a header of one byte (the heap's
+// configuration) and operations of six: operation, refusals meanwhile, a unit, a page, a number of
+// pages (two).
+// //
+// The test checks one word of each page against a model.
 #include "smalloc/small/small_pages.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -177,7 +177,7 @@ public:
   }
 
 private:
-  struct Run { // as the heap's growth gave it
+  struct Run { // as returned by the heap's growth
     char *start;
     size_t pages;
     std::vector<uint32_t> value; ///< of the first word; 0: not in use
@@ -197,7 +197,7 @@ private:
   static uint32_t &word(const Run &r, size_t page) {
     return *reinterpret_cast<uint32_t *>(r.start + page * kBasePageBytes);
   }
-  /// jemalloc commits only what is not in use.
+  /// jemalloc commits only unused pages.
   void use(uint8_t which, size_t first, size_t count) {
     if (runs_.empty())
       return;

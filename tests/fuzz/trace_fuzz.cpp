@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// trace_fuzz decides that any bytes are read as a trace without harm: as the records of one chunk, and as a
-// file with torn and damaged frames, where everything is either part of a whole chunk or counted as skipped.
+// trace_fuzz: reads any bytes as a trace without harm: as the records of one chunk, and as a file
+// with torn and damaged frames. Each byte of the file is part of a complete chunk or counted as
+// skipped.
 #include "runtime/trace/reader.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -28,7 +29,7 @@ void read_as_chunk(const uint8_t *data, size_t size) {
   uint64_t events = 0;
   while (reader.next(event)) {
     check_event(event, data, size);
-    events += event.type != Type::kAccess; // a walk is many of these
+    events += event.type != Type::kAccess; // a loop's record stands for many of these
   }
   FUZZ_CHECK((events + reader.unknown_records()) * 2 <= size); // each record takes two bytes
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# guest.bash decides what is tried in a guest of several nodes, as root: each check is one line "ok NAME" or "not ok NAME: WHY".
-# Where pages lie is what the kernel says of each one (walker.c asks it), never what smalloc says of itself. Nothing is timed:
-# a check ends when something has happened, and waits long for it.
-#
+# guest.bash: the checks in a guest of several nodes, as root. Each check prints one line "ok NAME"
+# or "not ok NAME: WHY". The location of pages comes from the kernel (walker.c), never from smalloc.
+# Nothing is timed: a check ends when an event has happened, and waits long for it.
+# #
 #   guest.bash NODES BUILD PROGRAMS core|long
 set -u
 nodes=$1 build=$2 programs=$3 scope=$4
@@ -22,16 +22,16 @@ good() { echo "ok $name ($((SECONDS - begun)) s)"; }
 long() { [ "$scope" = long ]; }
 two() { [ "$nodes" = 2 ]; }
 
-# Kernel balancing would do our work for us, and hide that we do not.
+# Kernel balancing would move pages itself, and hide missing moves of libsmalloc.
 echo 0 >/proc/sys/kernel/numa_balancing
 echo always >/sys/kernel/mm/transparent_hugepage/enabled
 
-# The kernel patches its code once, not for every program (walker.c).
+# So that the kernel patches its code once, not for every program (walker.c).
 coproc held { exec "$walker" hold; }
 trap 'kill "$held_PID"' EXIT
 read -r -u "${held[0]}"
 
-# try NAME COMMAND...: status in $status, output in ./out ./err, the log in ./log.
+# try NAME COMMAND...: runs COMMAND; status in $status, output in ./out ./err, the log in ./log.
 try() {
   name=$1 begun=$SECONDS status=0
   shift
@@ -46,16 +46,17 @@ walk() {
 }
 fast=numa:migrate,numa_source:clock,numa_clock:250,numa_interval:0.5,numa_reserve:8m,numa_log:log
 most=90 # seconds that a walk waits for its end
-# on NODE: pages on it in the last report; word: another number of it.
+# on NODE: prints the number of pages on it in the last report; word: prints another number of the
+# report.
 on() { awk -v n="$1" '/^pages/ { c = 0; for (i = 2; i <= NF; i++) if (split($i, a, ":") == 2 && a[1] == n) c = a[2] } END { print c + 0 }' out; }
 word() { awk -v w="$1" '/^pages/ { for (i = 1; i < NF; i++) if ($i == w) v = $(i + 1) } END { print v + 0 }' out; }
-# ended KEY: a number of the log's last line.
+# ended KEY: prints a number of the log's last line.
 ended() { awk -v k="$1" '$1 == "end" { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) v = a[2] } } END { print v + 0 }' log; }
-# shortest KEY: the least value of KEY=VALUE in the log's intervals.
+# shortest KEY: prints the least value of KEY=VALUE in the log's intervals.
 shortest() { awk -v k="$1" '/^interval=/ { for (i = 1; i <= NF; i++) { split($i, a, "="); if (a[1] == k && (!n++ || a[2] < v)) v = a[2] } } END { print v + 0 }' log; }
-# busiest: most pages that were moved in one interval.
+# busiest: prints the most pages moved in one interval.
 busiest() { awk '/^move .*result=done/ { split($4, p, "="); if ((sum[$2] += p[2]) > most) most = sum[$2] } END { print most + 0 }' log; }
-# expect CONDITION...: a shell condition, told when it does not hold.
+# expect CONDITION...: checks a shell condition, and prints it if it is false.
 expect() {
   if [ "$status" != "${want:-0}" ]; then bad "status $status"; return; fi
   if [ "$(word wrong)" != 0 ]; then bad "contents changed"; return; fi
@@ -66,7 +67,8 @@ expect() {
   good
 }
 
-# --- Nothing asked, nothing done: the trap is real, and the monitor outside sees it. ---
+# --- Without a setting nothing moves: serial first touch is remote, and the monitor outside sees
+# it. ---
 export WALKER_PHASES=1
 walk untouched numa:off far base 4 1
 expect '"$(on 0)" = 1024'
@@ -79,18 +81,18 @@ expect '"$(on $last)" = 4096' '"$(word huge)" -ge 16384' '"$(ended superpages)" 
 unset WALKER_PHASES
 
 if two; then
-  # Each half of a superpage has another user: split, and half of it moves.
+  # Each half of a superpage is used by another node: it is split, and half of it moves.
   walk split "$fast" halves thp 4 $most near:1000
   expect '"$(ended splits)" -ge 1' '"$(word near)" -ge 1000' '"$(on 1)" -ge 488' '"$(on 0)" -ge 488'
-  # Whoever moves stays for three intervals, whatever its users do.
+  # A page that moved stays for three intervals, whatever node uses it.
   walk freeze "$fast,numa_policy:paper" wander thp 2 $most - move:3
   moves=$(awk '/^move/ { if (l[$3] && substr($2, 10) - l[$3] <= 3) early++; l[$3] = substr($2, 10); n++ } END { print n + 0, early + 0 }' log)
   expect '"${moves#* }" = 0' '"${moves% *}" -ge 3'
-  # Not enough memory on the target: everything stays.
+  # With too little memory on the target no page moves.
   walk full_target "$fast,numa_reserve:600m" far thp 8 $most - interval=:6
   expect '"$(on 1)" = 0' '"$(ended target_full)" -ge 1'
 
-  # Ends in all ways while pages move: when the first have come, others are still under way.
+  # Ends of all kinds while pages move: when the first pages have moved, others still move.
   for how in exit:5 _exit:6 abort:134; do
     walk "ends_by_${how%:*}" "$fast,numa_interval:0.1,numa_rate:8m" "${how%:*}" base 64 $most 1:300
     want=${how#*:}
@@ -98,7 +100,7 @@ if two; then
     want=0
   done
 
-  # Log, replay, static placement: by the command, with addresses that come back.
+  # Log, replay, static placement: by the command, with addresses that are the same again.
   try record "$smalloc" numa record -o log --source clock --interval 0.5 --conf numa_clock:250,numa_reserve:8m -- "$walker" far thp 8 $most 1:2048
   expect '"$(on 1)" = 2048' '"$(ended superpages)" -ge 4'
   cp log recorded.log
@@ -107,7 +109,7 @@ if two; then
   try static "$smalloc" numa replay --static recorded.log -o log -- "$walker" idle thp 8 $most 1:2048
   expect '"$(on 1)" = 2048' '"$(ended samples)" = 0'
 else
-  # Each node its own quarter.
+  # Each node uses its own quarter.
   walk quarters "$fast,numa_interval:1" parts thp 16 $most near:4096
   expect '"$(word near)" = 4096' '"$(on 0)" = 1024' '"$(on 3)" = 1024'
 fi
@@ -121,7 +123,7 @@ if two && long; then
   expect '"$(on 1)" = 0' '"$(ended shared)" -ge 100'
   walk objects_of_smalloc "$fast" far malloc 18 $most 1:3500
   expect '"$(on 1)" -ge 3500'
-  # Two users of everything: half of it may move, for the balance.
+  # Two nodes use everything: half of it may move, for the balance.
   walk mixed "$fast" both thp 8 $most - interval=:6
   expect '"$(ended splits)" = 0' '"$(ended superpages)" -le 4' '"$(ended samples)" -ge 200'
   walk rate_limit "$fast,numa_rate:2m" far thp 16 $most 1:4096
@@ -137,7 +139,7 @@ if two && long; then
   expect '"$(on 1)" = 2048'
   walk stops_threads "$fast,numa_stop:on" far base 4 $most 1:900
   expect '"$(on 1)" -ge 900' '"$(ended stops)" -ge 1'
-  # Stopped and continued: the intervals that were slept through do not come back as a burst.
+  # Stopped and continued: the missed intervals do not follow in a burst.
   walk stopped_process "$fast" stop thp 8 $most 1:2048 interval=:6
   expect '"$(on 1)" = 2048' '"$(ended late)" -ge 1' '"$(shortest ms)" -ge 500'
 
@@ -207,12 +209,13 @@ if [ -e "$programs/placed" ]; then
     try hints_off env SMALLOC_CONF=directives:hints.directives,numa:off "$programs/placed" 16
     expect '"$(on 0)" -ge 4090'
   fi
-  # Small objects: on the node of who asks for them, or where the hint says, whoever touches and frees them.
+  # Small objects lie on the node of the requesting thread, or where the hint says, whichever thread
+  # touches and frees them.
   all=$((nodes * 24000))
   small local 2m "\"\$(word own)\" -ge $((all - 100))" '"$(word again)" -ge 23900'
   small preferred:1 2m "\"\$(on 1)\" -ge $((all - 100))"
   if long; then
-    small - 2m '"$(on 0)" -ge 20000' # malloc writes beside each object, so most lie on the node of who asked for them
+    small - 2m '"$(on 0)" -ge 20000' # malloc writes beside each object, so most lie on the requesting thread's node
     small partition base "\"\$(word own)\" -ge $((all - 100))" '"$(word again)" -ge 23900' '"$(word superpages)" = 0'
     small local base,promote:eager "\"\$(word own)\" -ge $((all - 100))" '"$(word superpages)" = 0'
     small local 2m,promote:eager "\"\$(word own)\" -ge $((all - 100))" '"$(word superpages)" -ge 2048'

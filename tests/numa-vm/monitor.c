@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * monitor.c decides what the guest's memory traffic was, independently of its kernel and of smalloc: a plugin of QEMU (TCG) that
- * sees every access of user-mode code and counts, by phase (phase.h), [node of the processor][node of the page]; all
- * accesses, and those that miss a small private cache per processor, which are what an interconnect would see.
- *
- * Arguments: nodes=N,cpus=C (a node),mem=MIB (a node),out=FILE. A phase's counts are appended to FILE when it ends, as JSON.
- * Plugin API version 1 (QEMU 5.2 to 8.x); declared here because Debian ships no qemu-plugin.h. */
+ * monitor.c: counts the guest's memory traffic, independently of its kernel and of smalloc. It is a
+ * plugin of QEMU (TCG) that sees every access of user-mode code. It counts, by phase (phase.h),
+ * [node of the processor][node of the page]: all accesses, and those that miss a small private
+ * cache per processor, which would reach an interconnect.
+ *  *
+ * Arguments: nodes=N,cpus=C (a node),mem=MIB (a node),out=FILE. A phase's counts are appended to
+ * FILE when it ends, as JSON. Plugin API version 1 (QEMU 5.2 to 8.x); declared here because Debian
+ * has no qemu-plugin.h. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,8 +83,9 @@ static void on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     c->not_attributed++;
     return;
   }
-  /* QEMU answers the block's offset + the offset in it + the address of its region, no physical address: with one memory backend
-   * of node_bytes a node, made first and in order, n * node_bytes + offset + n * node_bytes. */
+  /* QEMU returns the block's offset + the offset in it + the address of its region, no physical
+   * address. With one memory backend of node_bytes a node, made first and in order, that is n *
+   * node_bytes + offset + n * node_bytes. */
   const uint64_t answer = qemu_plugin_hwaddr_phys_addr(hw), twice = answer / node_bytes;
   const uint64_t node = twice / 2;
   if (twice % 2 || node >= nodes) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * phase.h decides how a program in the guest tells the monitor (monitor.c) that a phase begins: a long no-operation, which is
- * one everywhere else, too. n: a literal, 0 to 255; 0 switches counting off. */
+ * phase.h: marks the start of a phase for the monitor (monitor.c), by a long no-operation, which
+ * has no effect outside the guest. n: a literal, 0 to 255; 0 switches counting off. */
 #ifndef SMALLOC_TESTS_NUMA_VM_PHASE_H
 #define SMALLOC_TESTS_NUMA_VM_PHASE_H
 #define MONITOR_PHASE(n)                                                                           \

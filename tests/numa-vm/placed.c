@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * placed.c decides what hints at first touch are tried on: one object, initialised serially on node 0, and a loop that OpenMP would
- * divide. Prints "pages NODE:COUNT ... first NODE last NODE huge KIBIBYTES": as the kernel says of each page. */
+ * placed.c: the program for hints at first touch. One thread initialises one object on node 0, and
+ * a loop follows that OpenMP would divide. Prints "pages NODE:COUNT ... first NODE last NODE huge
+ * KIBIBYTES", from the kernel's information on each page. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -52,7 +53,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 8; i++)
     printf(" %d:%zu", i, on[i]);
   double sum = 0;
-#ifdef DIVIDED /* with numa=hints this loop says where each share belongs */
+#ifdef DIVIDED /* with numa=hints this loop names the node of each share */
 #pragma omp parallel for
   for (size_t i = 0; i < n; i++)
     a[i] += 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# run_guest.bash decides how a guest is started for the tests: one boot with so many nodes, everything in guest.bash, and what the
-# monitor in QEMU counted, which nobody in the guest can influence. SMALLOC_TEST_LONG=1: all checks, not the core of them.
+# run_guest.bash: starts a guest for the tests: one boot with the given number of nodes, in which
+# guest.bash runs. Then it checks the counts of the monitor in QEMU, which programs in the guest
+# cannot influence. SMALLOC_TEST_LONG=1: all checks, not only the core.
 set -euo pipefail
 nodes=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +33,8 @@ hugepages=0
 [ "$nodes" != 2 ] || hugepages=16
 scope=core
 [ "${SMALLOC_TEST_LONG:-}" != 1 ] || scope=long
-# Again, once, when the guest's kernel or QEMU died under it: nothing of ours runs there that could kill them (walker.c, hold()).
+# Repeats once if the guest's kernel or QEMU crashed: no code of smalloc runs there that could cause
+# it (walker.c, hold()).
 for attempt in 1 2; do
   status=0
   "$here/numa-vm" --nodes "$nodes" --distance 25 --mem 512 --hugepages "$hugepages" --timeout 900 --monitor "$scratch/monitor" -- \
@@ -42,8 +44,8 @@ for attempt in 1 2; do
 done
 [ ! -e "$scratch/monitor" ] || cat "$scratch/monitor"
 [ "$status" = 0 ] || { echo "the guest's tests ended with status $status"; exit 1; }
-# Misses by memory that is not the processor's own. The first program that marks phases runs without migration: what was remote in
-# it, all the time, must be near at the end (phase 2) of those that follow.
+# Misses to memory of another node. The first program that marks phases runs without migration. Its
+# remote accesses must become local in the last phase (2) of the programs that follow.
 python3 - "$scratch/monitor" <<'PYTHON'
 import json, sys
 shares = []

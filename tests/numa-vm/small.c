@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * small.c decides what hints for small objects are tried on: a thread on each node asks for objects of many sizes, a thread on node 0
- * is the first to touch any of them (the classical trap), frees those of all others, and asks for as many again. Prints
- * "pages NODE:COUNT ... own N again N objects N superpages KIBIBYTES wrong N": nodes as the kernel says of each object's page; own: on the node
- * of the thread that asked for it; again: of those that node 0 got in the end, on node 0. */
+ * small.c: the program for hints of small objects. A thread on each node allocates objects of many
+ * sizes. A thread on node 0 touches all of them first (which puts them on node 0), frees those of
+ * all others, and allocates as many again. Prints "pages NODE:COUNT ... own N again N objects N
+ * superpages KIBIBYTES wrong N": nodes from the kernel for each object's page; own: on the node of
+ * the allocating thread; again: of node 0's later objects, on node 0. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -37,7 +38,7 @@ static void *ask(void *node) {
       _exit(1);
   return NULL;
 }
-/* Objects of one asker by the node that the kernel names. */
+/* Counts objects of one allocating thread by the kernel's node. */
 static void locate(char **of, size_t on[kMostNodes]) {
   memset(on, 0, kMostNodes * sizeof *on);
   for (int at = 0; at < kObjects; at += kPiece) {
@@ -92,7 +93,7 @@ int main(void) {
       if (n > 0)
         free(object[n][i]);
     }
-  if (nodes > 1) { /* what the others have given back is not for node 0 */
+  if (nodes > 1) { /* memory that the others freed must not go to node 0 */
     ask((void *)(intptr_t)0);
     for (int i = 0; i < kObjects; i++)
       memset(object[0][i], 1, size_of(i));

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * walker.c decides what the programs in the guest do: one thread on node 0 touches all memory first (the classical
- * trap), threads on other nodes use it, and in the end the program asks the kernel where each page lies and prints it:
- * "pages NODE:COUNT ... near N huge KIBIBYTES at ADDRESS wrong N" (near: on the node of the thread that uses them). Contents are checked. It knows nothing of smalloc.
- *
+ * walker.c: the program in the guest. One thread on node 0 touches all memory first, which puts it
+ * on node 0. Threads on other nodes use it. At the end the program asks the kernel for the node of
+ * each page and prints "pages NODE:COUNT ... near N huge KIBIBYTES at ADDRESS wrong N" (near: on
+ * the node of the thread that uses them). It checks the contents. It does not depend on smalloc.
+ *  *
  *   walker far KIND MIB SECONDS       a thread on the last node uses all of it
  *   walker halves KIND MIB SECONDS    node 0 uses the first half of each 2 MiB, node 1 the second
  *   walker parts KIND MIB SECONDS     each node uses its contiguous share
  *   walker both KIND MIB SECONDS      nodes 0 and 1 use everything alike
- *   walker wander KIND MIB SECONDS    all of it is used by node 1, then 0, then 1 ..., changing every half second
+ *   walker wander KIND MIB SECONDS    node 1 uses all of it, then 0, then 1 ..., changing every
+ * half second
  *   walker unmap base MIB SECONDS     pieces are unmapped and mapped again while a thread uses them
  *   walker storm base MIB SECONDS     as far, and thousands of short threads
- *   walker fork base MIB SECONDS      as far, and a child that uses the memory too; its status must be 0
+ *   walker fork base MIB SECONDS      as far, and a child that uses the memory too; its status must
+ * be 0
  *   walker exec ...                   executes itself with the rest
- *   walker exit|_exit|abort KIND MIB SECONDS   as far, but ends so, whatever goes on
- *   walker stop KIND MIB SECONDS      as far, but stopped by SIGSTOP for two seconds once the log has its first interval
+ *   walker exit|_exit|abort KIND MIB SECONDS   as far, but ends so, whatever runs
+ *   walker stop KIND MIB SECONDS      as far, but stopped by SIGSTOP for two seconds after the
+ * first interval
  *   walker idle base MIB SECONDS      touches and sleeps
  *   walker hold                       keeps an event of its own open until it is killed
  * KIND: base, thp, hugetlb, locked, shared (with a child), malloc
- * A fifth argument NODE:PAGES ends it as soon as so many pages lie on that node, a sixth WORD:COUNT as soon as the file
- * `log` has so many lines that begin with WORD (both: "-" for none; "near:PAGES": so many lie where they are used); SECONDS are the most that it waits then, so that a busy
- * machine makes a test longer and not wrong.
- */
+ *  *
+ * A fifth argument NODE:PAGES ends the program once that number of pages lies on the node. A sixth,
+ * WORD:COUNT, ends it once the file `log` has that number of lines that begin with WORD. "-" stands
+ * for none, and "near:PAGES" for pages on the node that uses them. SECONDS is then a limit, so that
+ * a busy machine makes a test longer and not wrong. */
 #define _GNU_SOURCE
 #include "phase.h"
 
@@ -86,7 +91,7 @@ static void go_to(int node) {
     fail("sched_setaffinity");
 }
 
-/* A word of each line says where it is; walks add to its other words. */
+/* A word of each line holds its place; walks add to its other words. */
 static void touch_all(void) {
   for (size_t i = 0; i < bytes; i += kLine)
     *(volatile uint64_t *)(memory + i) = i;
@@ -154,7 +159,7 @@ static void allocate(const char *kind) {
 
 static struct Share share[kMostNodes];
 static int threads;
-/* The node whose thread uses the page, the last of several; -1: none. */
+/* Returns the node whose thread uses the page (of several, the last); -1: none. */
 static int user_of(size_t at) {
   int user = -1;
   for (int i = 0; i < threads; i++)
@@ -166,7 +171,7 @@ static int user_of(size_t at) {
 }
 
 static size_t near_pages;                     /* of the last locate() */
-static size_t locate(size_t on[kMostNodes]) { /* returns how many are nowhere */
+static size_t locate(size_t on[kMostNodes]) { /* returns the number of pages without a node */
   size_t n = bytes / kPage, nowhere = 0;
   near_pages = 0;
   memset(on, 0, sizeof(size_t) * kMostNodes);
@@ -213,7 +218,7 @@ static int reached(void) {
   return wanted_node >= 0 ? on[wanted_node] >= wanted_pages : near_pages >= wanted_near;
 }
 
-/* Somebody who wakes us: a child from before there was anything to copy. */
+/* Wakes the program by a child that is forked before the memory exists. */
 static int sleeper = -1;
 static void have_sleeper(void) {
   int pipes[2];
@@ -252,7 +257,7 @@ static void report(void) {
     printf(" %d:%zu", i, on[i]);
   if (nowhere)
     printf(" nowhere:%zu", nowhere);
-  /* of the mapping that holds our memory */
+  /* of the mapping that holds the memory */
   FILE *f = fopen("/proc/self/smaps", "r");
   char line[512];
   unsigned long from, to, huge = 0, sum = 0;
@@ -272,9 +277,9 @@ static void report(void) {
   fflush(stdout);
 }
 
-/* The first event of a thread, and the end of the last one, make the kernel patch the code of its scheduler. QEMU 7.2 lets another
- * processor run into the half of it that is written already, once in some dozens of times: the guest panics. So there is always
- * one event. */
+/* The first event of a thread, and the end of the last one, make the kernel patch the code of its
+ * scheduler. In QEMU 7.2 another processor sometimes (once in some dozens of times) executes the
+ * half of the patch that is written already, and the guest panics. So there is always one event. */
 static void hold(void) {
   struct perf_event_attr a = {
       .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY};
@@ -318,7 +323,7 @@ int main(int argc, char **argv) {
   report();
   pid_t child = 0;
   int hold[2];
-  if (strcmp(kind, "shared") == 0) { /* somebody else maps the pages, too */
+  if (strcmp(kind, "shared") == 0) { /* another process maps the pages, too */
     if (pipe(hold) != 0 || (child = fork()) < 0)
       fail("fork");
     if (child == 0) {
@@ -367,7 +372,7 @@ int main(int argc, char **argv) {
       sleep_for(0.5);
     }
   } else if (strcmp(what, "unmap") == 0) {
-    /* A part of our own, so that the walker's contents stay checked. */
+    /* A separate part, so that the walker's contents can still be checked. */
     while (now() - begun < seconds && !reached()) {
       char *p = mmap(NULL, 8 * kUnit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (p == MAP_FAILED)
@@ -415,7 +420,7 @@ int main(int argc, char **argv) {
   if (monitored) {
     MONITOR_PHASE(2);
     sleep_for(0.5);
-    turn = !turn; /* whoever wanders goes on */
+    turn = !turn; /* the wandering user changes */
     sleep_for(0.5);
     MONITOR_PHASE(0);
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * asked.c decides what the oracle sees of a program that was compiled with the plugin, as it runs: which sites ask for
- * superpages, at the sizes that there really are. It stands in for libsmalloc: each entry writes down the line of a site that
- * asks, and does nothing, so that the program's own malloc answers. */
+ * asked.c: records, in a program compiled with the plugin, which sites request superpages at the
+ * real sizes. It replaces libsmalloc: each entry writes the line of a site that requests, and
+ * returns null, so that the program's own malloc serves. */
 #include <smalloc/site.h>
 
 #include <stdio.h>

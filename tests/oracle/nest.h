@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * nest.h decides what a program of the oracle is: its sizes are constants, or (-DNEST_SYMBOLIC) the same numbers, known at
- * run time only. One allocation a line, each nest in a function of its own: by these the oracle tells them apart. */
+ * nest.h: sizes of the oracle's programs, constant or (-DNEST_SYMBOLIC) known at run time only.
+ * One allocation a line, each nest in its own function: these identify them for the oracle. */
 #ifndef NEST_H
 #define NEST_H
 
@@ -13,11 +13,11 @@ static volatile long nest_opaque;
 #define SIZE(name, value) const long name = (value)
 #endif
 
-/* What the program computes must not be removed. */
+/* Keeps the program's result from being optimised away. */
 static volatile double nest_sink;
 #define USE(x) (nest_sink = (double)(x))
 
-/* The tracer plays prefetches, too. */
+/* The tracer simulates prefetches, too. */
 #ifndef PREFETCH
 #define PREFETCH(address) __builtin_prefetch(address)
 #endif

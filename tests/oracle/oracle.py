@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""oracle.py decides whether the plugin's predictions are right: each program of nests/ is compiled with the plugin, which
-writes what it predicts of every allocation site; the same program is compiled without it, traced, and played into exact
-models of a TLB (tracer.cpp). The two are compared site by site and reference by reference, and counted.
+"""oracle.py measures the accuracy of the plugin's predictions. Each program of nests/ is compiled
+with the plugin, which writes its predictions for every allocation site. The same program is
+compiled without it, traced, and simulated in exact models of a TLB (tracer.cpp). The two are
+compared site by site and reference by reference, and counted.
 
   oracle.py --build build                      the table; exit 1 when a gate is missed
   oracle.py --build build --only transpose -v  one program, each reference
@@ -32,15 +33,15 @@ import result_rows  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SUPERPAGE = 2 << 20
-MIN_SAVING_CYCLES = 1.0      # what a page-size decision is worth (passes/decisions/BenefitModel.cpp)
-MIN_ACCESSES_PER_PAGE = 2.0  # a superpage is not filled for pages that are touched once
+MIN_SAVING_CYCLES = 1.0      # value of a page-size decision (passes/decisions/BenefitModel.cpp)
+MIN_ACCESSES_PER_PAGE = 2.0  # no superpage is filled for pages that are touched once
 PAGES_P95 = 0.05
-MISSES_WITHIN = 0.25         # counted as right when within a quarter of the truth, or below a hundredth an access
+MISSES_WITHIN = 0.25         # a prediction is right within a quarter of the truth, or below a hundredth an access
 VERDICTS_RIGHT = 0.95
 MISSES_RIGHT = 0.95
 LEAST_NESTS = 30
 
-# What no constant describes: the count of a loop, or the address, is data.
+# Values that no constant describes: the count of a loop, or the address, is data.
 NOT_AFFINE = {
     "binary_search", "bit_reversal", "breadth_first", "butterflies", "counting_sort", "gather", "gather_of_gather",
     "gather_prefetched", "gather_small", "hash_chains", "hash_probes", "histogram", "list_walked_often",
@@ -80,8 +81,8 @@ class Oracle:
         self.cxx = options.cxx
 
     def predicted(self, source, symbolic):
-        """The plugin's sites of a program, by the line of the allocation, and its object file. With constants without unrolling,
-        as traced: an instruction is one reference then."""
+        """Returns the plugin's sites of a program, by the line of the allocation, and its object
+        file. With constants without unrolling, as traced: an instruction is then one reference."""
         sites = self.folder / f"{source.stem}.{'symbolic' if symbolic else 'constant'}"
         object_file = sites.with_suffix(sites.suffix + ".o")
         run([self.clang, "-O2", "-I", HERE, f"-fplugin={self.plugin}", f"-fplugin-arg-smalloc-machine={HERE}/machine.json",
@@ -94,7 +95,7 @@ class Oracle:
         return table, object_file
 
     def asking(self, source, object_file):
-        """The lines whose sites ask for superpages as the program runs."""
+        """Returns the lines whose sites request superpages as the program runs."""
         program, output = self.folder / f"{source.stem}.asking", self.folder / f"{source.stem}.asked"
         run([self.cxx, object_file, self.asked, "-o", program])
         output.touch()
@@ -102,9 +103,11 @@ class Oracle:
         return {int(line) for line in output.read_text(encoding="utf-8").split()}
 
     def traced(self, source):
-        """What the program does: its sites by line, and what each instruction does to each."""
+        """Returns the traced accesses of the program: its sites by line, and what each instruction
+        does to each."""
         program, object_file = self.folder / source.stem, self.folder / f"{source.stem}.o"
-        # Without -fno-builtin loops would become calls that nobody traces; unrolling would only repeat instructions.
+        # Without -fno-builtin loops would become calls that the tracer does not see; unrolling
+        # would only repeat instructions.
         run([self.clang, "-O2", "-g1", "-fno-builtin", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
              "-fno-pie", "-I", HERE, "-include", HERE / "traced.h",
              "-fsanitize-coverage=func,no-prune,trace-loads,trace-stores", "-c", source, "-o", object_file])
@@ -123,7 +126,7 @@ class Oracle:
         return trace
 
     def pays(self, site, accesses):
-        """Would superpages save a cycle an access, at some place that comes back to its pages?"""
+        """True if superpages save a cycle an access, at some place that returns to its pages."""
         if site["bytes"] < SUPERPAGE:
             return False
         places = defaultdict(lambda: defaultdict(int))
@@ -153,7 +156,7 @@ class Oracle:
                 if not table[line]: # the optimiser removed the allocation
                     result["gone"] += 1
                     continue
-                # Less than a superpage cannot lie on one, whatever was decided.
+                # An object smaller than a superpage cannot lie on one, whatever the decision.
                 asks = line in asking if kind == "symbolic" else any(
                     p["decision"] == "superpage" or
                     (p["decision"] == "runtime" and p["min_bytes"] is not None and site["bytes"] >= p["min_bytes"])
@@ -176,7 +179,7 @@ class Oracle:
                         result["unmatched"] += 1
                         continue
                     place = (line, r["function"], r["line"], r["column"])
-                    if place in seen: # several references on one place: a[i] += ..., or copies of a loop
+                    if place in seen: # several references to one place: a[i] += ..., or copies of a loop
                         continue
                     seen.add(place)
                     truth_pages = max(a["pages"] for a in here)
@@ -229,7 +232,7 @@ def table(results):
 
 
 def page(report):
-    """The section of docs/spread.md."""
+    """Returns the section of docs/spread.md."""
     total = report["summary"]
     return "\n".join([
         f"{total['programs']} programs, {total['affine_programs']} of them affine; {total['references']} references compared: error "

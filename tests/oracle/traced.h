@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * traced.h decides that a traced program's allocations come from the tracer, which knows them by their line. */
+ * traced.h: allocations of a traced program come from the tracer, which has the line of each. */
 #ifndef TRACED_H
 #define TRACED_H
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tracer.cpp decides what truth the oracle compares with: every load and store of a program that was compiled with
-// -fsanitize-coverage=trace-loads,trace-stores is played, as it happens, into exact models of TLBs:
+// tracer.cpp: the reference for the oracle. -fsanitize-coverage=trace-loads,trace-stores reports
+// every load and store of a program, which goes through exact models of TLBs:
 //  - fully associative, least recently used, ORACLE_ENTRIES base pages;
-//  - the same entries in sets of ORACLE_WAYS, the set being the page number modulo the number of sets;
+//  - the same entries in sets of ORACLE_WAYS, the set being the page number modulo the number of
+// sets;
 //  - ORACLE_ENTRIES superpages.
-// A miss is hidden when a stride prefetcher of the textbook's kind (a table of instructions: last address, last
-// stride, Chen and Baer 1995) had the page right: the third access in a row that is as far from its predecessor, and no
-// farther than ORACLE_STREAM bytes.
-//
-// It shares nothing with the plugin: no loop, no formula. What it knows of the source is the line of each allocation and
-// the address of each accessing instruction; oracle.py looks up the rest in the debug information.
-//
-// All objects come from one arena and are never freed: those of a page and more on pages of their own, small ones one after
-// the other.
+// A miss is hidden if a stride prefetcher had predicted the page. The prefetcher is a table of
+// instructions with last address and last stride (Chen and Baer 1995). It predicts the third access
+// in a row with the same distance, up to ORACLE_STREAM bytes.
+// //
+// It shares no loop and no formula with the plugin. Of the source it has the line of each
+// allocation and the address of each accessing instruction; oracle.py finds the rest in the debug
+// information.
+// //
+// All objects come from one arena and are never freed. Those of a page and more have their own
+// pages; small ones follow each other.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +36,8 @@ uint64_t setting(const char *name, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// Pages of one size with least-recently-used replacement, in sets; `where` is indexed by a dense page number.
+/// Pages of one size with least-recently-used replacement, in sets. `where` is indexed by a dense
+/// page number.
 class Tlb {
 public:
   Tlb(uint64_t entries, uint64_t ways, uint64_t pages)
@@ -90,7 +93,7 @@ private:
   std::vector<uint32_t> where_;
 };
 
-/// What one instruction does to the objects of one line.
+/// Counts of one instruction's accesses to the objects of one line.
 struct Counts {
   uint64_t accesses = 0, misses = 0, exposed = 0, conflicts = 0, superpage_misses = 0, pages = 0;
   std::vector<bool> seen = std::vector<bool>(kArenaBytes >> kPageShift);
@@ -149,7 +152,7 @@ public:
 
   void access(uint64_t pc, uint64_t address) {
     Instruction &by = instruction(pc);
-    // Has this instruction been here with the same stride twice before?
+    // True if this instruction had the same stride twice before.
     const auto stride = static_cast<int64_t>(address - by.last);
     bool followed = false;
     if (stride != 0) {
@@ -160,7 +163,7 @@ public:
     by.last = address;
     const uint64_t offset = address - base_;
     const bool ours = offset < kArenaBytes;
-    // The arena's pages first, then everything else's as they come.
+    // The arena's pages first, then all others in the order of their first access.
     uint64_t page = offset >> kPageShift, superpage = offset >> kSuperpageShift;
     if (!ours) {
       page = elsewhere(address >> kPageShift);
@@ -183,7 +186,7 @@ public:
     }
   }
 
-  /// A prefetch brings the translation; nobody waits for it.
+  /// Records a prefetch, which loads the translation without a wait.
   void prefetch(uint64_t address) {
     const uint64_t offset = address - base_;
     if (offset >= kArenaBytes)
@@ -300,7 +303,7 @@ ORACLE_CALLBACK(store4)
 ORACLE_CALLBACK(store8)
 ORACLE_CALLBACK(store16)
 
-// The instrumentation wants them though nobody asks for edges.
+// The instrumentation refers to these, although edges are not traced.
 void __sanitizer_cov_trace_pc_guard_init(uint32_t *, uint32_t *) {}
 void __sanitizer_cov_trace_pc_guard(uint32_t *) {}
 }

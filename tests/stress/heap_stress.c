@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * heap_stress decides that no object loses a byte and nobody hangs, whatever threads and processes do at the same time:
- *   heap_stress exchange SCALE   threads allocate, resize and promote objects of every size and free each other's
- *   heap_stress visitors SCALE   1000 threads (x SCALE) come and go; each leaves objects that others find and free
- *   heap_stress forks SCALE      a storm: threads allocate while others fork, children fork again, all of them allocate
- *   heap_stress migrate SCALE    heaps are frozen, migrated, promoted and demoted while threads write and check every
- *                                byte of the objects in them
- * Every byte of an object follows from its number; whoever frees it checks all of them. */
+ * heap_stress: threads and processes allocate, free and fork at the same time. No object may lose a
+ * byte, and no thread may hang.
+ *   heap_stress exchange SCALE   threads allocate, resize and promote objects of every size and
+ * free each other's
+ *   heap_stress visitors SCALE   1000 threads (x SCALE) start and end; other threads find and free
+ * their objects
+ *   heap_stress forks SCALE      threads allocate while others fork, children fork again, all of
+ * them allocate
+ *   heap_stress migrate SCALE    heaps are frozen, migrated, promoted and demoted while threads
+ * write and check
+ *                                every byte of the objects in them
+ * Every byte of an object follows from its number. The thread that frees an object checks all of
+ * its bytes. */
 #include "tests/integration/support/runtime_sites.h"
 #include <sys/wait.h>
 
@@ -107,7 +113,7 @@ static void exchange(long scale) {
   empty_slots();
 }
 
-/* A destructor of thread-local data that frees what the thread had kept, and allocates once more. */
+/* A destructor of thread-local data that frees the thread's objects, and allocates once more. */
 static pthread_key_t last_words;
 static void say_last_words(void *kept) {
   struct object *o = (struct object *)kept, *next;
@@ -197,7 +203,8 @@ static void forks(long scale) {
   empty_slots();
 }
 
-/* Words that a thread rewrites all the time; each is a function of its place and the thread's round. */
+/* Words that a thread rewrites continually; each is a function of its place and the thread's round.
+ * */
 struct region {
   uint32_t *word;
   size_t words;
@@ -236,7 +243,8 @@ static void migrate(long scale) {
     CHECK(ours(regions[i].word));
     CHECK(pthread_create(&t[i], NULL, rewriter, &regions[i]) == 0);
   }
-  /* What is not resident is too sparse for a superpage: nobody would have to give one up. */
+  /* Memory that is not resident is too sparse for a superpage: no object would have to give one up.
+   * */
   for (int i = 0; i < THREADS; i++)
     while (__atomic_load_n(&regions[i].rounds, __ATOMIC_RELAXED) == 0)
       usleep(1000);
@@ -244,7 +252,7 @@ static void migrate(long scale) {
   long migrated = 0;
   for (long round = 0; round < 300 * scale; round++) {
     for (int i = 0; i < THREADS; i++) {
-      /* The one whose turn it is gains clearly more than any has before. */
+      /* This object gains clearly more than any before. */
       uint64_t gain = (uint64_t)20000 << 2 * (round / 20 % 12);
       for (int k = 0; k < 4; k++)
         touching(regions[i].word, i == round / 20 % THREADS ? gain : 1000);

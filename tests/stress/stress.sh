@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Threads and processes do everything at the same time, under every strategy: objects handed from thread to thread, 1000
-# threads that come and go, fork storms, and pages that change while they are written; every byte is checked, and the
+# Runs heap_stress under every strategy: objects that change threads, 1000 threads that start and
+# end, fork storms, and pages that change their size during writes. Every byte is checked, and the
 # allocator's tables at the end (debug:on).
-#
+# #
 #   tests/stress/stress.sh                 short, as scripts/test runs it
 #   tests/stress/stress.sh --long          twenty times as much, and more settings
 #   tests/stress/stress.sh --only migrate  one of exchange visitors forks migrate
@@ -42,11 +42,11 @@ for mode in $only; do
     SMALLOC_CONF=$conf expect_status 0 timeout $((120 * (scale + 1))) ./heap_stress "$mode" $scale
     expect_match out 'all bytes right$'
     expect_no_match err contradict
-    # What is to be shaken has to happen.
+    # Checks that the tested events happened.
     [ "$(thp_mode)" != madvise ] || expect_match err 'heaps: +running'
     if [ "$mode" = migrate ] && [ "$(thp_mode)" = madvise ]; then
       expect_match out '^migrated [1-9][0-9]*, promotions [1-9][0-9]'
-      case $conf in *budget:*) expect_match err 'demotions: +[1-9]' ;; esac # else nothing need go
+      case $conf in *budget:*) expect_match err 'demotions: +[1-9]' ;; esac # without a budget there may be none
     fi
     echo "ok: $mode, $conf"
   done

@@ -19,18 +19,18 @@ expect_status 0 b/app_fortran
 expect_match out '^sum 3145[0-9]+$'
 has_sites b/app_fortran || fail "the Fortran program has no sites"
 
-# The allocator alone: no site, but the library is there.
+# The allocator alone: no site, but the library is linked.
 ! has_sites b/allocator_only || fail "allocator_only was compiled with the plugin"
 expect_status 0 b/allocator_only
 expect_match out "^$EXPECTED "
 
-# The static program: sites, no library, and our heaps in it.
+# The static program: sites, no shared library, and libsmalloc's heaps inside.
 has_sites b/app_static || fail "app_static has no sites"
 ! readelf -lW b/app_static | found INTERP || fail "app_static is not static"
 SMALLOC_CONF=heap:superpage,stats:exit expect_status 0 b/app_static
 expect_match err 'smalloc: heaps: +running, strategy superpage'
 
-# Nothing to do the second time.
+# A second build does nothing.
 cmake --build b >again
 expect_match again 'no work to do'
 
@@ -44,7 +44,7 @@ needs_library gcc/app || fail "gcc: libsmalloc was not linked"
 expect_status 0 gcc/app
 expect_match out "^$EXPECTED library loaded\$"
 
-# Mistakes end the configuration with a reason.
+# Errors end the configuration with a reason.
 refused() { # WRONG MESSAGE
   if configure -B wrong "${clang[@]}" -DWRONG="$1" >log 2>&1; then fail "accepted: smalloc_enable($1)"; fi
   tr -s ' \n' ' ' <log | found -E "$2" || { cat log; fail "smalloc_enable($1): no message /$2/"; }
@@ -55,7 +55,7 @@ refused 'app;PROFILE_GENERATE;dir;STATIC' 'PROFILE_GENERATE: a static program ca
 refused 'nothing' 'smalloc_enable\(nothing\): no such target'
 refused 'app;HEAP;huge' 'HEAP huge: not one of'
 refused 'app;FAST' 'unknown argument: FAST'
-# A build tree of which not all was built, as scripts/demo leaves it: said before anything is compiled.
+# An incomplete build tree, as scripts/demo leaves it: reported before anything is compiled.
 if [ "${SMALLOC_TREE:-build}" = build ] && [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
   built=$PACKAGE
   while read -r library target arguments; do
@@ -73,7 +73,7 @@ PARTS
   PACKAGE=$built
 fi
 
-# A machine's file that changes decides again; one that does not, nothing.
+# A changed machine file causes a new build; an unchanged one does not.
 refused 'app;OPTIONS;machine=./none.json' 'OPTIONS machine=./none.json: no such file'
 sed 's/"name": "oracle"/"name": "first"/' "$SMALLOC_SOURCE/tests/oracle/machine.json" >machine.json
 logged configure -B machined -G Ninja "${clang[@]}" "-DWITH_MACHINE=$PWD/machine.json"
@@ -85,13 +85,13 @@ sed -i 's/"name": "first"/"name": "second"/' machine.json
 logged cmake --build machined --target app_machine
 "$BIN/smalloc" sites machined/app_machine --json | found '"second"' || fail "another machine, the same program"
 
-# Two-pass profile: two configure lines. A run leaves its trace; the directives made of it decide; other directives build
-# again what they decide, and the same ones nothing.
+# Two-pass profile: two configure lines. A run leaves its trace, and the directives made from it
+# decide. Changed directives rebuild the files that they decide, and unchanged ones rebuild nothing.
 if [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
   logged configure -B profiled -G Ninja "${clang[@]}" -DWITH_PROFILE=GENERATE
   logged cmake --build profiled --target app_profiled
   mkdir -p profiled/traces
-  SMALLOC_CONF=rate:1 expect_status 0 profiled/app_profiled # whole: a hundredth of 16 MiB is none or one of the two objects
+  SMALLOC_CONF=rate:1 expect_status 0 profiled/app_profiled # complete, since a hundredth of 16 MiB is none or one of the two objects
   expect_match out "^$EXPECTED library loaded\$"
   set -- profiled/traces/smalloc.app_profiled.*.trace
   [[ $# = 1 && -s $1 ]] || fail "no trace: $(ls profiled/traces)"

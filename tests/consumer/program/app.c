@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A user's program: reads a matrix down its columns (each step on another page), so that its
- * allocation is a site that superpages may pay for. Prints the sum, and whether libsmalloc is in
- * the process. */
+ * A user's program. It reads a matrix down its columns (each step on another page), so that
+ * superpages may pay for its allocation site. Prints the sum, and whether libsmalloc is in the
+ * process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The install tree works wherever it lies: no file names the build tree or the place it was installed to, and a copy in
-# a folder with a space in its name compiles and runs; another plugin there means that everything is compiled again.
+# The install tree works in any folder: no file names the build tree or the original folder. A copy
+# in a folder with a space in its name compiles and runs. Another plugin in the tree causes a
+# complete rebuild.
 # shellcheck source=tests/consumer/lib.sh
 . "$(dirname "$0")/../lib.sh"
 need_passes

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A CMake project that cannot be edited is built with smalloc-toolchain.cmake; it still finds libsmalloc once installed.
+# A CMake project that cannot be edited is built with smalloc-toolchain.cmake. It still finds
+# libsmalloc after its installation.
 # shellcheck source=tests/consumer/lib.sh
 . "$(dirname "$0")/../lib.sh"
 need_passes

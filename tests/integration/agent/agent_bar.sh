@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Programs of one user at a time: what one has claimed raises the bar for the next; a killed program has no claim, the
-# last one leaves no file, a forked child neither gives the claim back nor reports; whatever stands in the shared file
-# costs nobody a crash.
+# Claims of several programs of one user. The claim of one program raises the bar for the next. A
+# killed program loses its claim, and the last program removes the shared file. A forked child
+# neither releases its parent's claim nor reports a run. Damaged contents of the shared file crash
+# no program.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -40,7 +41,7 @@ directives() { # PMB SUPERPAGES
 directives 100.0 100000000 >greedy.directives
 directives 5.0 16 >modest.directives
 directives 100.0 16 >needed.directives
-run() { # NAME [KEY:VALUE]: NAME.json is what the parent says of itself
+run() { # NAME [KEY:VALUE]: writes the parent's statistics to NAME.json
   rm -f "$1".*.json
   expect_status 0 env SMALLOC_CONF="directives:$1.directives,stats:json,stats_file:$1.%p.json${2:+,$2}" sh -c 'echo $$ >pid; exec ./t'
   cp "$1.$(cat pid).json" "$1.json"
@@ -51,16 +52,17 @@ run modest
 json_is modest.json 'd["agent"]["policy"] == "other-input" and d["agent"]["bar_percent"] == 0 and d["agent"]["superpages_claimed_by_others"] == 0'
 json_is modest.json "$taken"
 [ ! -e "$shared" ] || fail "the last one leaves $shared"
-# No more is counted on than the budget can ever become: a share of what the program has, which is the machine's memory at most.
+# The agent expects no more superpages than the budget can ever allow. A share is a share of the
+# resident memory, which is at most the machine's memory.
 run modest budget:1%
 most=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 100 / 2097152))
 json_is modest.json "d['agent']['superpages_supply'] <= $most"
-# Without superpages nothing is taken, claimed or held against the line.
+# Without superpages no line is taken or claimed, and the run counts against no line.
 for no in pages:base heap:off; do
   run modest $no
   json_is modest.json 'd["agent"]["superpages_taken"] == 0'
 done
-# Beside one that counts on all superpages that there are.
+# Beside a program that claims all superpages.
 rm -f ready
 SMALLOC_CONF=directives:greedy.directives ./t stay & greedy=$!
 for _ in $(seq 200); do [ ! -e ready ] || break; sleep 0.05; done
@@ -73,7 +75,7 @@ json_is needed.json "$taken"' and d["counters"]["superpages_peak"] >= 14'
 expect_status 0 "$SMALLOC" stats "$greedy"
 expect_match out '^agent: other-input; superpages: [0-9]+ expected, [0-9]+ claimed by others'
 expect_match out 'table .* taken +100000000$'
-# A shell that starts the program has its settings, and none of its sites: it claims nothing.
+# A shell that starts the program has the same settings but none of its sites, so it claims nothing.
 kill -9 $greedy
 wait $greedy 2>/dev/null || true
 rm -f needed.*.json
@@ -92,13 +94,13 @@ PY
 rm -f ready
 SMALLOC_CONF=directives:greedy.directives ./t stay & greedy=$!
 for _ in $(seq 200); do [ ! -e ready ] || break; sleep 0.05; done
-# Killed: no claim, and the next one cleans up.
+# A killed program loses its claim, and the next program removes it from the file.
 kill -9 $greedy
 wait $greedy 2>/dev/null || true
 run modest
 json_is modest.json 'd["agent"]["bar_percent"] == 0 and '"$taken"
 [ ! -e "$shared" ] || fail "$shared is left"
-# Anything may stand in the file, and be the file.
+# The file may hold any bytes, and may be no regular file.
 for hostile in 'head -c 100000 /dev/urandom' 'printf SMCLAIM1' 'printf x' 'head -c 6128 /dev/zero'; do
   $hostile >"$shared"
   chmod 600 "$shared"
@@ -110,6 +112,6 @@ mkfifo "$shared"
 run modest
 json_is modest.json "$taken"
 rm -f "$shared"
-# One report for each run that ended by itself, none of the children.
+# There is one report for each run that ended normally, and none of the children.
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["runs"] == 13'

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A site that only forked children use, which do not report: their parent's run says nothing against its directive. Without a fork it does.
-# A child of a process that has claimed superpages leaves the claim alone, whether heaps were there at the fork or not.
+# A site that only forked children use. Children do not report, so their parent's run does not count
+# against the site's directive; without a fork it does.
+# A child of a process that has claimed superpages keeps the parent's claim, whether heaps existed
+# at the fork or not.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -21,7 +23,7 @@ static void use(struct smalloc_cell *site) {
     memset(p, 1, 64 * MIB);
     CHECK(ours(p));
     free(p);
-    usleep(20000); /* so that the agent may decide anew */
+    usleep(20000); /* time for the agent to select lines again */
   }
 }
 static long claims(void) {
@@ -32,7 +34,7 @@ static long claims(void) {
 }
 int main(int argc, char **argv) {
   int forks = strstr(argv[1], "fork") != NULL, early = strstr(argv[1], "early") != NULL;
-  char *held = NULL; /* or its end is a phase, which claims nothing */
+  char *held = NULL; /* keeps its end from starting a phase in which nothing is claimed */
   if (!early) {
     use(&parents);
     held = memset(site_malloc(&parents, 64 * MIB), 1, 64 * MIB);

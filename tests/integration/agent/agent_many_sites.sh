@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Of sites beyond those that the statistics have room for nobody knows what they did: a run says nothing of their directives, where it
-# would count against them that they were not seen.
+# The statistics have room for a limited number of sites. A run reports nothing about directives of
+# sites beyond that number; otherwise they would count as unused.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"

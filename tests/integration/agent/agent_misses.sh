@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a run's counters say gets into its report and the history, from the kernel on. Hardly a virtual machine has a PMU; so a tracer makes page faults of
-# the event that libsmalloc asks for, which every kernel counts, and the rest goes its way.
+# A run's TLB miss counters reach its report and the history. Few virtual machines have a PMU. So a
+# tracer replaces the event that libsmalloc opens by page faults, which every kernel counts; the
+# rest of the path is unchanged.
 . "$(dirname "$0")/../support/lib.sh"
 unset SMALLOC_CONF
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -65,7 +66,8 @@ python3 - <<'PY' || fail "the report has no misses of its run"
 import glob, json
 (name,) = glob.glob("state/smalloc/runs/*.jsonl")
 (run,) = [json.loads(line) for line in open(name) if line.strip()]
-# Loads and stores are asked for apart, and both are the faults here; those before libsmalloc began are not among them.
+# Loads and stores are two events, and both count page faults here. Faults from before libsmalloc's
+# start are not among them.
 assert 16384 <= run["tlb_misses"] <= 2 * run["minor_faults"], run
 PY
 expect_status 0 "$SMALLOC" db show ./app

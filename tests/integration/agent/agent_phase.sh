@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Within one run: two sites that both want superpages, and a budget for one of them. While the first one lives the second is on base
-# pages; when the first one's memory goes, the second one's live object is migrated, without moving.
+# Two sites of one run want superpages, and the budget is enough for one. While the first object
+# lives, the second is on base pages. When the first is freed, the live object of the second site is
+# migrated in place.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -71,9 +72,9 @@ expect_match out '^born (6[0-4]|5[6-9])$'
 json_is worth.directives.json 'd["agent"]["policy"] == "same-input" and d["agent"]["phases"] >= 1 and d["agent"]["superpages_supply"] == 32'
 json_is worth.directives.json 'd["counters"]["migrations"] == 1 and d["counters"]["promotions"] >= 28'
 json_is worth.directives.json '{s["function"]: (s["directive"], s["superpages_predicted"]) for s in d["sites"] if s["id"]}["second"] == ("taken", 32)'
-# A migration that nobody promised anything for is not paid.
+# A migration without a promised saving is not made.
 run worthless.directives
 expect_match out '^alone 0$'
-# Both were reported, and the next command knows.
+# Both sites were reported, and the next command reads the report.
 expect_status 0 "$SMALLOC" db show ./t --json
 json_is out 'len(d["runs"]) == 2 and all(r["policy"] == "same-input" for r in d["runs"])'

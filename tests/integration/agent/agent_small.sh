@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A site of small objects whose directive promises much gets its superpages before loops have earned each of them, also in another build
-# that has all of the file's sites, and whether statistics are kept or not; without a promise they are earned, and of another input, or
-# where a site is missing, it says nothing.
+# A site of small objects with a directive that promises much. Its superpages are made before loops
+# have earned their cost. The same holds in another build that has all sites of the file, and with
+# or without statistics. Without a promise the superpages must be earned. With another input, or if
+# a site is missing, the promise does not count.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program of an earlier plugin, whose record ends before what later ones added, is served; one whose record makes no sense runs.
+# Programs of an earlier plugin, whose module record is shorter, are served. A program with an
+# invalid record runs.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

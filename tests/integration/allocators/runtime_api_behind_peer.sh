@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The C interface where another allocator comes before us: our heaps are off, and what it hands out and takes back is the program's
-# malloc's, which is that allocator's.
+# The C interface behind another allocator. If another allocator precedes libsmalloc, its heaps are
+# off. The C interface then returns and frees memory of the program's malloc, which is that
+# allocator.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 cat >peer.c <<'E'
@@ -82,7 +83,7 @@ for sizes in "" -DTELLS_SIZES; do
   build t.cpp -fno-builtin $(linked) <api.cpp
   expect_status 0 env LD_PRELOAD="$PWD/libpeer.so" ./t
   expect_match out '^freed [1-9]'
-  # The preloadable library behind it: what the program calls by name is the peer's.
+  # The preloadable library behind it: the names that the program calls are the peer's.
   expect_status 0 env LD_PRELOAD="$PWD/libpeer.so $PRELOAD" ./t
   expect_match out '^freed [1-9]'
   # The program's own malloc.

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Thread-local storage: 160 bytes of ours at most beside jemalloc's, since under an audit library (LD_AUDIT) and at dlopen() there is
-# little room for all libraries. smalloc run makes room; elsewhere the tunable that docs/compatibility.md names does.
+# libsmalloc has at most 160 bytes of thread-local storage, besides jemalloc's. Under an audit
+# library (LD_AUDIT) and at dlopen() there is little room for all libraries. `smalloc run` makes
+# room; elsewhere use the tunable that docs/compatibility.md names.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 all=$(($(readelf -lW "$LIB" | awk '$1 == "TLS" {print $6}')))

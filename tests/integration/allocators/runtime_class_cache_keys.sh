@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# pthread_setspecific asks calloc where a process has more than 32 keys: making a thread's cache of the class heap does not come back to
-# itself.
+# pthread_setspecific calls calloc in a process with more than 32 keys. Creating a thread's cache of
+# the class heap must not recurse through that call.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'
@@ -19,7 +19,7 @@ static void *allocate(void *unused) {
 int main(void) {
   pthread_key_t key;
   for (int i = 0; i < 40; i++) CHECK(pthread_key_create(&key, NULL) == 0);
-  for (int i = 0; i < 80000; i++) { /* the class heap is there */
+  for (int i = 0; i < 80000; i++) { /* the class heap exists */
     char *volatile p = malloc(100);
     memset(p, 1, 100);
   }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# libsmalloc.so is a malloc by itself: the same program, with glibc's rules as assertions, passes without us, with
-# heap:auto and with heap:superpage, where every object is ours; also before constructors and in late destructors.
+# libsmalloc.so is a complete malloc. One program, with glibc's rules as assertions, passes without
+# libsmalloc, with heap:auto and with heap:superpage, where every object is libsmalloc's. It also
+# allocates before constructors and in late destructors.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -143,7 +144,7 @@ int main(int argc, char **argv) {
     CHECK(free_sized && free_aligned_sized);
     free_sized(malloc(100), 100); free_sized(malloc(9 << 20), 9 << 20); free_aligned_sized(aligned_alloc(256, 512), 256, 512);
     free_sized(NULL, 0); free_aligned_sized(NULL, 8, 0);
-    void *m = __libc_malloc(100); /* glibc's own, to be given back by any name, as ours is */
+    void *m = __libc_malloc(100); /* glibc's own object, which any name of free accepts, as it accepts libsmalloc's */
     m = realloc(m, 5000); m = __libc_realloc(m, 100000); free(m); free(__libc_realloc(malloc(100), 9 << 20)); __libc_free(malloc(33)); __libc_free(malloc(20 << 20));
   }
 
@@ -199,11 +200,12 @@ done
 LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage,debug:on expect_status 0 ./t superpage
 expect_no_match err 'contradict'
 expect_match err 'smalloc: heaps:'
-# Allocations come before our constructors: none of them sets what is in use by then to what it was.
+# Allocations before libsmalloc's constructors: no constructor resets state that is in use.
 for library in "$LIB" "$PRELOAD"; do
   ! nm "$library" | grep GLOBAL__sub_I || fail "$library has a constructor for its own variables"
 done
-# A wrapper of malloc behind ours that reaches glibc by __libc_malloc and __libc_free, as glibc's debugging library does.
+# A wrapper of malloc behind libsmalloc that reaches glibc by __libc_malloc and __libc_free, as
+# glibc's debugging library does.
 debug=$($CC -print-file-name=libc_malloc_debug.so.0)
 if [ -e "$debug" ]; then
   for conf in split superpage; do

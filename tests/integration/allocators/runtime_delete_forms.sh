@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every form of operator delete, and free_sized and free_aligned_sized, frees our objects and passes on foreign
-# ones.
+# Every form of operator delete, free_sized and free_aligned_sized frees objects of libsmalloc and
+# forwards foreign pointers.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

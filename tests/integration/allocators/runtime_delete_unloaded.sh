@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A C program opens, uses and closes a C++ library with operators of its own, and then another one: the operator delete that the first
-# one brought may be asked for again, so it stays.
+# A C program opens, uses and closes a C++ library with its own operators, and then another one. The
+# operator delete of the first library may be called again, so that library stays loaded.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 cat >plugin.cpp <<'E'
@@ -29,7 +29,7 @@ int main(void) {
     if (!plugin) { puts(dlerror()); return 1; }
     ((void (*)(void))dlsym(plugin, "use"))();
     dlclose(plugin);
-    for (int hole = 0; hole < 64; hole++) /* or the next one lies where this one lay */
+    for (int hole = 0; hole < 64; hole++) /* so that the next library does not get the address of this one */
       mmap(NULL, 4096, hole % 2 ? PROT_NONE : PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   puts("used");

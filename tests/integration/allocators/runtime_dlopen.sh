@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A library compiled with the plugin may use our heaps while it is loaded; dlclose takes its record out, objects
-# live on.
+# A library that was compiled with the plugin may use libsmalloc's heaps while it is loaded. dlclose
+# removes its record; its objects stay valid.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 cat >lib.c <<'E'
@@ -29,7 +29,8 @@ int main(void) {
 E
 expect_status 0 ./t
 expect_match out '^done$'
-# A library that is loaded again and again is one site, and the last object is still known by it.
+# A library that is loaded repeatedly counts as one site, and the last object is still charged to
+# that site.
 build again $(linked) <<'E'
 #include <dlfcn.h>
 #include "runtime_sites.h"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# In a position-dependent program that takes the address of free, that address is a PLT slot of the program: its
-# free is still ours.
+# A position-dependent program that takes the address of free. That address is a PLT slot of the
+# program, so the program's free is still libsmalloc's.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t -fno-pie -no-pie $(linked) <<'E'

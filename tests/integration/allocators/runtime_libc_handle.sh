@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Code that asks the C library's own handle for free() (ctypes, dlsym) passes by whoever replaces malloc. docs/compatibility.md says
-# so: an object of libsmalloc ends the program there, an object of the C library's malloc that comes to libsmalloc does not, and
-# the settings that it names let such programs run.
+# Code that gets free() from the C library's own handle (ctypes, dlsym) bypasses every replaced
+# malloc. docs/compatibility.md describes the result. An object of libsmalloc ends the program
+# there. An object of the C library's malloc that is freed by libsmalloc does not. The settings
+# named there let such programs run.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 ulimit -c 0
@@ -30,7 +31,7 @@ status=0
 ./t || status=$?
 [ $status = 77 ] && skip "the C library is no libc.so.6"
 grep -q 'dlsym' "$SMALLOC_SOURCE/docs/compatibility.md" || fail "the limit is not documented"
-for conf in heap:auto heap:superpage heap:guest heap:off; do # the other way round is always right
+for conf in heap:auto heap:superpage heap:guest heap:off; do # the opposite direction always works
   SMALLOC_CONF=$conf ours expect_status 0 ./t
   expect_match out '^went on$'
 done

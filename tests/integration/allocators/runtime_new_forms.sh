@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every form of operator new under libsmalloc.so: ours with heap:superpage, also beside a peer that defines its
-# own; new_handler and bad_alloc stay the C++ runtime's; an operator new that a library of the program replaces is called.
+# Every form of operator new under libsmalloc.so. With heap:superpage libsmalloc serves it, also
+# beside a peer that defines its own forms. new_handler and bad_alloc stay the C++ runtime's. An
+# operator new that a library of the program replaces is called.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -77,7 +78,8 @@ for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/l
   LD_PRELOAD="$PRELOAD $peer" SMALLOC_CONF=heap:auto expect_status 0 ./t peer
   LD_PRELOAD="$LIB $peer" expect_status 0 ./t peer
 done
-# The program's own library replaces operator new: ours stays out of it, and its delete gets only its own objects.
+# A library of the program replaces operator new. libsmalloc does not serve it, and the replaced
+# delete gets only its own objects.
 build libown.cpp -shared -fPIC -w <<'E'
 #include <cstdio>
 #include <cstdlib>
@@ -100,8 +102,8 @@ for conf in heap:superpage heap:auto; do
   LD_PRELOAD=$PRELOAD SMALLOC_CONF=$conf expect_status 0 ./replaced
   expect_match out '^own balance 0 calls 1$'
 done
-# The program itself replaces two of the forms: the C++ runtime's others end in those, so what they hand out begins behind
-# the program's own mark.
+# The program itself replaces two of the forms. The C++ runtime's other forms call those two, so
+# their objects begin behind the program's own mark.
 build itself.cpp -fno-builtin -w <<'E'
 #include <cstdio>
 #include <cstdlib>
@@ -137,7 +139,8 @@ for conf in heap:superpage heap:auto; do
     expect_match out '^live 0 alive 0 calls 20$'
   done
 done
-# An allocator that defines the C names only, in front of ours: what operator new gives out ends in its free.
+# An allocator in front of libsmalloc that defines only the C names: its free gets what operator new
+# returned.
 build libfront -shared -fPIC -fno-builtin -w <<'E'
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Memory on superpages never reaches a cold object, nor base memory a hot one, however frees of the kinds are mixed across
-# threads, sizes and reallocations: every object is looked up, and the misplaced ones are counted.
+# Cold objects never lie on superpages, and hot objects never on base pages, however frees of both
+# kinds are mixed across threads, sizes and reallocations. The test looks up every object and counts
+# the misplaced ones.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -15,12 +16,12 @@ struct slot { char *p; size_t bytes; int kind; };
 static struct slot slots[kThreads][kSlots];
 static pthread_mutex_t lock[kThreads] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static int misplaced[kKinds], served[kKinds];
-static char *class_from, *class_to; /* what the class heap was seen to span */
+static char *class_from, *class_to; /* observed range of the class heap */
 static size_t some_bytes(unsigned *seed) { unsigned r = (unsigned)rand_r(seed); return r % 50 ? 16 + r % 3000 : 16 + r % 200000; }
 static void check(int kind, char *p) {
   int in_class = p >= class_from && p < class_to;
-  int right = kind == 0 || kind == 1 ? ours(p) && !in_class /* hot, and asked for by hand */
-              : kind == 2          ? ours(p) && in_class   /* base pages of ours */
+  int right = kind == 0 || kind == 1 ? ours(p) && !in_class /* hot, or requested by the C interface */
+              : kind == 2          ? ours(p) && in_class   /* base pages of libsmalloc */
                                    : !ours(p);             /* the program's malloc */
   __atomic_fetch_add(&served[kind], 1, __ATOMIC_RELAXED);
   if (!right) __atomic_fetch_add(&misplaced[kind], 1, __ATOMIC_RELAXED);
@@ -35,7 +36,7 @@ static char *make(int kind, size_t n) {
 static void *work(void *argument) {
   unsigned seed = (unsigned)(size_t)argument;
   for (int i = 0; i < 60000; i++) {
-    int t = rand_r(&seed) % kThreads; /* also what other threads made */
+    int t = rand_r(&seed) % kThreads; /* also objects of other threads */
     pthread_mutex_lock(&lock[t]);
     struct slot *s = &slots[t][rand_r(&seed) % kSlots];
     if (!s->p) {
@@ -59,7 +60,7 @@ static void *work(void *argument) {
 int main(void) {
   warm_up(&hot);
   for (int i = 0; i < 40000; i++) free(site_malloc(&hot, 1000)); /* until its heap serves for certain */
-  for (int i = 0; i < 500; i++) { /* the class heap's slice: unlike the other heaps' by gigabytes */
+  for (int i = 0; i < 500; i++) { /* the class heap's slice is gigabytes away from the other heaps */
     char *p = (char *)smalloc(3000, SMALLOC_BASE);
     if (!class_from) class_from = p - 64 * MIB, class_to = p + 512 * MIB;
   }

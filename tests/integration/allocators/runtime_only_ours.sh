@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# only-ours:on: where THP is always on, the program's own memory stays on base pages and ours gets superpages, at first touch
-# and by promotion. On a kernel that cannot (before 6.18), one line says so.
+# With `only-ours:on`, on a system with THP `always`, the program's own memory stays on base pages.
+# libsmalloc's memory gets superpages, at first touch and by promotion. A kernel before 6.18 cannot
+# do this, and one line says so.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program's own operator new and delete keep their objects, also those that come through a function that returns fresh
-# memory, whose calls are sites of their own, and after the agent has decided anew. Linked, preloaded, static, with LTO.
+# A program's own operator new and delete keep their objects. This includes objects from a function
+# that returns fresh memory, whose calls are sites of their own, and objects after the agent has
+# selected lines again. Linked, preloaded, static, with LTO.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >own.cpp <<'C'
 #include <cstdio>
 #include <cstdlib>
 #include <new>
-// A mark before each object: whoever else made it has none.
+// A mark before each object. Objects of any other allocator have none.
 void *operator new(std::size_t n) {
   long *p = (long *)malloc(n + 16);
   if (!p)
@@ -53,7 +54,7 @@ static long listed(Node *(*of)()) {
 int main(int argc, char **argv) {
   std::printf("%ld\n", listed(nullptr));
   std::size_t bytes = (std::size_t)std::atoi(argc > 1 ? argv[1] : "1") << 20;
-  for (int round = 1; round < 4; round++) { // big objects come and go: the agent decides anew
+  for (int round = 1; round < 4; round++) { // big objects come and go: the agent selects lines again
     char *big = (char *)std::malloc(bytes);
     std::memset(big, round, bytes);
     long sum = 0;
@@ -91,7 +92,8 @@ if [ -e "$lib/libsmalloc.a" ]; then
   quietly "${ours[@]}" -static own.cpp lists.cpp -o static "$lib/libsmalloc.a" -pthread
   runs_as_plain static ./static
 fi
-# Every site by directives of which the big ones have to wait: the agent turns to them once there is room.
+# Every site has a directive, and the big ones do not fit at first. The agent takes them once there
+# is room.
 expect_status 0 "$SMALLOC" sites --json linked
 python3 - >all.directives <<'PY'
 import json

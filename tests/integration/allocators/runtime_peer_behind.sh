@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Another allocator preloaded behind ours serves everything that is not ours; in front of ours it switches us
-# off, without a crash.
+# Another allocator preloaded behind libsmalloc serves every request that libsmalloc does not serve.
+# Preloaded in front of libsmalloc, it switches libsmalloc off, without a crash.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t.cpp <<'E'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# An allocator behind us is found whatever its folder is called: build-linux has the loader's name in it.
+# libsmalloc finds an allocator behind it whatever its folder is called: build-linux contains the
+# loader's name.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 mkdir build-linux

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A peer behind us that puts a head of its own before each object and does not define malloc_usable_size: what glibc's function would make
-# of that head is no size, so a rewritten realloc of such an object is the peer's, and nothing of it is lost.
+# A peer behind libsmalloc puts a header before each object and does not define malloc_usable_size.
+# glibc's function would read a wrong size from that header. So libsmalloc leaves a rewritten
+# realloc of these objects to the peer, and no byte is lost.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >peer.c <<'C'
@@ -63,7 +64,7 @@ for conf in heap:superpage populate:always; do
   expect_status 0 env LD_PRELOAD="$LIB $PWD/peer.so" SMALLOC_CONF=$conf ./grow
   expect_match out '^bad 0$'
 done
-# With a peer that tells sizes the object moves to our heap.
+# With a peer that defines malloc_usable_size the object moves to libsmalloc's heap.
 expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF=heap:superpage,stats:exit ./grow
 expect_match out '^bad 0$'
 expect_match err 'big objects: +[1-9]'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Allocation functions of every name, declared as old programs declare them or not at all, are served, keep what they promise, and
-# refuse what they refuse without us: with assembly, with IR, and where a link merges units that declare them differently.
+# Allocation functions of every name, declared as in old programs or not declared, are served. They
+# keep their guarantees, and fail where they fail without libsmalloc. Tested with assembly thunks,
+# with IR thunks, and with a link that merges units with different declarations.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >old.c <<'C'

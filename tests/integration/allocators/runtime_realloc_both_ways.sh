@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# realloc moves objects between the program's heap and ours in both directions and keeps every byte; big ones
-# grow without a copy.
+# realloc moves objects between the program's heap and libsmalloc's in both directions and keeps
+# every byte. Big objects grow without a copy.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -18,7 +18,7 @@ int main(void) {
   size_t had = 1000;
   static const size_t sizes[] = {100000, 5 * MIB, 9 * MIB + 123, 64 * MIB, 65 * MIB + 1, 10 * MIB, 2 * MIB, 2 * MIB - 5, 300, 7 * MIB};
   for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    void *between = site_malloc(&site, 3 * MIB); /* in the way of growth in place, at times */
+    void *between = site_malloc(&site, 3 * MIB); /* sometimes blocks growth in place */
     p = (unsigned char *)site_realloc(&site, p, sizes[i]);
     CHECK(p && ours(p) == (sizes[i] >= 2 * MIB - 5));
     CHECK(malloc_usable_size(p) >= sizes[i]);
@@ -33,7 +33,7 @@ int main(void) {
   p = (unsigned char *)site_realloc(&site, p, 32 * MIB);
   for (int k = 0; k < 10; k++) CHECK(p[k] == value(k));
   memset(p, 5, 32 * MIB);
-  void *wall[20]; /* behind p's units: growth must move */
+  void *wall[20]; /* behind p's units, so growth must move */
   for (int i = 0; i < 20; i++) wall[i] = site_malloc(&site, 2 * MIB);
   size_t huge = smaps(p, 32 * MIB, "AnonHugePages:");
   p = (unsigned char *)realloc(p, 200 * MIB);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# realloc of our objects on a thread that never allocated from us, to every size.
+# realloc of libsmalloc's objects to every size, on a thread that never allocated from libsmalloc.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program with its own malloc, visible or hidden, keeps it: no pointer of ours, no crash, one warning.
+# A program with its own malloc, visible or hidden, keeps it: it gets no pointer of libsmalloc, does
+# not crash, and prints one warning.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 cat >own.h <<'E'

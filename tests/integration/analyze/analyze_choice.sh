@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Which of a small hot table and a large lukewarm one fills a budget that has room for one: for the recorded input the one that saves more a superpage, for
-# another input (--other-input) the one that saves more; --mappings leaves out those with the fewest accesses.
+# A small hot table and a large lukewarm one compete for a budget that has room for one of them. For
+# the recorded input the table with the larger saving per superpage is chosen. For another input
+# (--other-input) the one with the larger saving is chosen. --mappings leaves out the mappings with
+# the fewest accesses.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -36,14 +38,15 @@ analyze() { expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --
 chosen() { json_is out "[m['category']['function'] for m in d['mappings'] if m['chosen']] == $1"; }
 analyze --budget 128m
 chosen "['hot_new']"
-json_is out '[m["category"]["function"] for m in d["mappings"]] == ["lukewarm_new", "hot_new"]' # by PMB, whatever is chosen
+json_is out '[m["category"]["function"] for m in d["mappings"]] == ["lukewarm_new", "hot_new"]' # ranked by PMB, independent of the choice
 analyze --budget 128m --other-input
 chosen "['lukewarm_new']"
 analyze
 chosen "['lukewarm_new', 'hot_new']"
-# The history keeps what a run should miss: all on base pages, and with what directives reach, together or alone.
+# The history keeps the predicted misses of a run: all on base pages, and with the superpages that
+# directives reach, together or alone.
 export XDG_STATE_HOME=$tmp/state
-misses() { # OPTIONS: base and directed as the history has them, and each mapping's own
+misses() { # OPTIONS: predicted misses on base pages and with directives in the history, and each mapping's own
   expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --json -q "$@"
   mv out analysis.json
   expect_status 0 "$SMALLOC" db show ./two --json
@@ -55,7 +58,7 @@ base, directed = a["tlb_misses_base"], a["tlb_misses_directed"]
 chosen = [m["category"]["function"] for m in d["mappings"] if m["chosen"]]
 assert base == d["mappings"][0]["tlb_misses_base"] > 2e6, base
 assert directed == alone[chosen[0]] if len(chosen) == 1 else directed < min(alone.values()), (directed, alone)
-# First touches: of base pages as of the mappings, and a superpage's once for all of its 512.
+# First touches: base pages count as in the mappings, a superpage once for all of its 512 pages.
 faults = {m["category"]["function"]: m["page_faults"] for m in d["mappings"]}
 base, directed = a["page_faults_base"], a["page_faults_directed"]
 assert base == d["mappings"][0]["page_faults_base"] > 1000, base
@@ -66,13 +69,14 @@ PY
 misses --budget 128m
 misses --budget 128m --other-input
 misses
-# Each array by itself: what a loop reads at random saves more than what it walks through, of whichever site. Directives cannot say so.
+# Each array separately: an array that a loop reads at random saves more than one that it streams,
+# also within one site. Directives cannot express that.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories object --json -o object.directives
 json_is out 'all(m["category"]["kind"] == "object" and m["category"]["object"] >= 1 for m in d["mappings"] if m["superpages"] > 1)'
 expect_match err '^smalloc: warning: no directives \(object.directives\): directives are for sites, not for one object of a site$'
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories object
 expect_match out ':[0-9]+, object [0-9]+ '
-# A TLB without sets and without one way of each misses more.
+# A fully associative TLB without one way of each set misses more.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -q --associativity paper
 mv out paper.json
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -q

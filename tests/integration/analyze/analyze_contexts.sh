@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc analyze --categories context: two inlined copies of one allocation are judged apart, and the directives name them.
+# smalloc analyze --categories context judges two inlined copies of one allocation separately, and
+# the directives name the copies.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -42,7 +43,8 @@ json_is site.json 'all(m["category"]["context"] is None for m in d["mappings"])'
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --categories context --json -o context.directives
 mv out context.json
 expect_no_match err 'inlined into'
-# A program that records by itself would do so again, on base pages: the next step says so, and works.
+# A program that records itself would record again, on base pages. The suggested next step says so,
+# and works.
 expect_match err 'next: SMALLOC_CONF=directives:context.directives,trace:off .*copies$'
 SMALLOC_CONF=directives:context.directives,trace:off,stats:exit ./copies >/dev/null 2>stats
 expect_match stats 'superpages at first touch: +16'

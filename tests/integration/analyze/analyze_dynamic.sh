@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc analyze --categories dynamic: sites that are accessed together, about as often, are judged as one; each gets its directive.
+# smalloc analyze --categories dynamic judges sites as one if they are accessed together and about
+# equally often. Each site gets a directive.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -23,7 +24,7 @@ int main(void) {
   unsigned long sum = 0;
   if (!a || !b || !c || !d || !e || !f)
     return 1;
-  for (int i = 0; i < 100000; i++) { /* three together, and now and then a fourth */
+  for (int i = 0; i < 100000; i++) { /* three tables together, and sometimes a fourth */
     sum += a[any()]++ + b[any()]++ + c[any()]++;
     if (i % 200 == 0)
       sum += f[any()]++;
@@ -53,7 +54,7 @@ assert set(lines) == {"first_a", "first_b", "first_c", "second_a", "second_b", "
 for name in "first_a", "first_b", "first_c", "second_a", "second_b":
     assert "page=2m" in lines[name] and "superpages=4" in lines[name], lines[name]
 PY
-# The same bytes each time; names in the table; other categories know nothing of it.
+# Each run writes the same bytes. The table has names of groups; other categories have none.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --seconds 0.1 --no-db -q --categories dynamic --json -o u.directives
 cmp <(sed 's/u\.directives/t.directives/' out) d.json || fail "another run, another result"
 cmp t.directives u.directives || fail "another run, other directives"
@@ -61,7 +62,7 @@ expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --seconds 0.1 --no-db 
 expect_match out '^1 +3 sites +first_[abc], first_[abc], first_[abc] '
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --seconds 0.1 --no-db --json
 json_is out 'all(m["category"]["kind"] in ("site", "static") and "sites" not in m["category"] for m in d["mappings"])'
-# Without recorded accesses nobody is like anybody.
+# Without recorded accesses no two sites are alike.
 printf '#include <stdlib.h>\nint main(void) { for (int i = 0; i < 9; i++) free(malloc(1 << 20)); return 0; }\n' >plain.c
 "$CLANG" -O0 plain.c -o plain
 expect_status 0 "$SMALLOC" record -q --source instrumented -o plain.trace -- ./plain

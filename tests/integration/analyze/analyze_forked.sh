@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a child of fork has from its parent is the parent's site's, with the parent's trace beside its own; what the parent has touched the
-# child does not touch first; and all of them are one run.
+# Memory that a forked child has from its parent is charged to the parent's site, if the parent's
+# trace is analysed together with the child's. The child has no first touch of pages that the parent
+# touched. All traces are one run.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -9,16 +10,16 @@ cat >family.c <<'C'
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#define PAGES 4000 // more than the TLB of the machine below has
+#define PAGES 4000 // more than the TLB of the machine below holds
 #define ROUNDS 20
 static long *own;
-// Each generation goes round the table, and then the next one does.
+// Each generation accesses the whole table, and then the next one does.
 static int generation(long *a, const int *order, int left) {
   int status = 0;
   for (int round = 0; round < ROUNDS; round++)
     for (long i = 0; i < PAGES; i++)
       a[i * 512]++;
-  // What nobody has written down yet when the child begins.
+  // Records that are not written to the file yet when the child starts.
   for (long i = 0; i < PAGES / 8; i++)
     own[order[i] * 512L]++;
   if (left > 0) {
@@ -55,7 +56,7 @@ cp out all.json
 json_is out '[t["forked"] for t in d["traces"]] == [False, True, True] and len(d["mappings"]) == 3'
 json_is out '3 * 20 * 4000 <= d["mappings"][0]["tlb_misses_base"] < 3 * 21 * 4000 + 3 * 1000'
 json_is out '4500 <= d["mappings"][0]["page_faults_base"] < 4600'
-# In any order, and however sites are joined.
+# In any order of the traces, and with any grouping of sites.
 # shellcheck disable=SC2046
 analysed $(ls -r t.trace*)
 cmp out all.json
@@ -64,12 +65,12 @@ for categories in dynamic context paper object; do
   json_is out '4500 <= d["mappings"][0]["page_faults_base"] < 4600'
   json_is out '3 * 20 * 4000 <= max(m["tlb_misses_base"] for m in d["mappings"]) < 3 * 21 * 4000 + 3 * 1000'
 done
-# Named twice it is one recording.
+# A trace that is named twice counts once.
 cp t.trace again.trace
 analysed again.trace t.trace t.trace.*
 json_is out '[t["forked"] for t in d["traces"]] == [False, True, True]'
 json_is out '4500 <= d["mappings"][0]["page_faults_base"] < 4600'
-# One run has what all of them save.
+# The savings of all traces together are the savings of one run.
 for traces in t.trace 't.trace t.trace.*'; do
   # shellcheck disable=SC2086
   expect_status 0 "$SMALLOC" analyze $traces --machine zen3 --no-db --seconds 0.01 -q -o d
@@ -80,18 +81,18 @@ import sys
 one, three = map(int, sys.argv[1:])
 sys.exit(not (one > 0 and three > one))
 PY
-# Who reads a run's report knows what its children did.
+# A program that reads the trace's run record also gets the faults of the children.
 expect_status 0 env SMALLOC_CONF=validate:on XDG_STATE_HOME="$PWD/state" LD_PRELOAD="$SMALLOC_BUILD/lib/libsmalloc.so" ./family
 python3 - state/smalloc/runs/*.jsonl <<'PY' || fail "$(cat state/smalloc/runs/*.jsonl)"
 import json, sys
 run = [json.loads(line) for line in open(sys.argv[1]) if line.strip()][-1]
 sys.exit(not run["minor_faults"] > 3 * 4000)  # each generation writes to all of the table
 PY
-# Alone the child knows nothing of it.
+# Without the parent's trace the child's analysis has no such site.
 expect_status 0 "$SMALLOC" analyze "$(ls t.trace.* | head -1)" --machine zen3 --no-db
 expect_match err ' 100 % of the accesses of t.trace.[0-9]+ are to memory of no site: '
 expect_match err '^smalloc: note: 1 of 1 traces come from processes whose own traces belong to the analysis, such as t.trace.[0-9]+ from process [0-9]+: '
-# A daemon's run is its child's.
+# The run of a daemon is the run of its child.
 cat >daemon.c <<'C'
 #include <stdlib.h>
 #include <unistd.h>
@@ -101,7 +102,7 @@ int main(void) {
     return 2;
   const pid_t child = fork();
   if (child != 0) {
-    usleep(100000); // the child's trace is there
+    usleep(100000); // time for the child's trace to appear
     _exit(child < 0);
   }
   usleep(1000000);
@@ -126,7 +127,7 @@ python3 - "$(sed -n '1s/.* seconds=\([0-9.]*\).*/\1/p' d)" <<'PY' || fail "$(hea
 import sys
 sys.exit(not float(sys.argv[1]) >= 1)
 PY
-# What ended just before is another command's; a name may have a percent sign.
+# A process that ended just before belongs to another command; a name may contain a percent sign.
 for _ in 1 2; do
   expect_status 0 "$SMALLOC" record --source instrumented --rate 1 -o '50%' -- ./family
   expect_match err '3 traces; next: '

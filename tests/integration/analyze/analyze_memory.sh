@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Traces stream: the memory that smalloc analyze and trace show take does not grow with the trace's length. Counted: the most that
-# was resident, for a trace and for one that tells eight times as many accesses of the same data.
+# smalloc analyze and trace show read traces as streams: their memory does not grow with the length
+# of a trace. The test compares the peak of resident memory for two traces; one records eight times
+# as many accesses to the same data.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"

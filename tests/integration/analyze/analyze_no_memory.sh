@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Whatever little memory, address space or threads smalloc analyze may have, it ends with a result or with an error, never by a signal, and
-# the result is the same one.
+# With little memory, address space or threads, smalloc analyze ends with the same result or with an
+# error, never by a signal.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -10,7 +10,7 @@ command -v "$CLANG" >/dev/null && [ -r "$PLUGIN" ] || skip "no $CLANG, or no plu
 cat >app.c <<'C'
 #include <stdlib.h>
 int main(void) {
-  const unsigned long n = 384ul << 20; /* 98,000 pages, some 30 MB of the analysis */
+  const unsigned long n = 384ul << 20; /* 98,000 pages, about 30 MB in the analysis */
   char *volatile table = malloc(n);
   unsigned long x = 1;
   for (long i = 0; i < 600000; i++) {

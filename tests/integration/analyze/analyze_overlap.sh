@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A table that is read at random and a list of as many pages miss as often; where the machine's profile tells what overlapped walks cost,
-# the table's are priced by it, and the list, whose walks are waited for, comes first.
+# A table that is read at random and a list of as many pages miss equally often. If the machine
+# profile has the cost of overlapped walks, the table's misses get that price. The list waits for
+# its walks, so it ranks first.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -25,7 +26,7 @@ __attribute__((noinline)) static unsigned long gather(void) {
   free(table);
   return sum;
 }
-/* A list whose nodes are linked at random places: what builds it is a gather of one access a node, what walks it waits four times for each. */
+/* Nodes linked in random order: building is a gather, walking waits four times a node. */
 __attribute__((noinline)) static unsigned long chase(unsigned n, const unsigned *order) {
   struct node *nodes = malloc(n * sizeof *nodes);
   for (unsigned i = 0; i < n; i++)
@@ -38,7 +39,7 @@ __attribute__((noinline)) static unsigned long chase(unsigned n, const unsigned 
   return last;
 }
 int main(int argc, char **argv) {
-  unsigned n = (unsigned)argc << 16; /* no constant: nothing bounds the walk at compile time */
+  unsigned n = (unsigned)argc << 16; /* not a constant, so the compiler cannot bound the walk */
   unsigned *order = malloc(n * sizeof *order);
   (void)argv;
   for (unsigned i = 0; i < n; i++)
@@ -70,7 +71,7 @@ expect_match out '^overlapped walk, 4 KiB +20 cycles'
 python3 - <<'PY' || fail "walks that overlap are not priced by what they add"
 import json
 def by(name):
-    first = {}  # of each function the mapping that ranks first
+    first = {}  # the first mapping of each function in the ranking
     for m in json.load(open(name))["mappings"]:
         if m["category"]["function"] in ("gather", "chase"):
             first.setdefault(m["category"]["function"], m)

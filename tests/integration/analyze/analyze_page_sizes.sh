@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc analyze --pages: each site gets the page size whose TLB entries reach over it, in the table, the document and the
-# directives; sizes that the machine has no entries for are left out.
+# smalloc analyze --pages: each site gets the page size whose TLB entries cover it, in the table,
+# the JSON document and the directives. Page sizes without TLB entries on the machine are left out.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -21,7 +21,7 @@ int main(void) {
     x = x * 6364136223846793005u + 1442695040888963407u;
     sum += a[(x >> 30) % (4 << 20)]++;
     sum += b[(x >> 20) % (48 << 20)]++;
-    sum += c[(x >> 40) % 512 << 21]++; /* a page of each 2 MiB */
+    sum += c[(x >> 40) % 512 << 21]++; /* one page in each 2 MiB */
   }
   printf("%lu\n", sum);
   return 0;
@@ -56,7 +56,7 @@ for footprint, (page, count) in want.items():
     assert set(sizes) == {65536, 2 << 20} | ({1 << 30} if footprint == 1 << 30 else set()), m
     best = sizes[page]
     assert best["pmb_percent"] == m["pmb_percent"] and best["saved_cycles"] == m["saved_cycles"], m
-    # 200,000 random accesses that miss nearly always on base pages, and never again on the right ones.
+    # 200,000 random accesses: nearly all miss on base pages, none on pages of the right size.
     assert m["tlb_misses_base"] - best["tlb_misses"] > 180000, m
 assert by_bytes[1 << 30]["pmb_percent"] > 80 and max(m["pmb_percent"] for m in d["mappings"]) == 100, d
 large = {s["page_bytes"]: s for s in by_bytes[48 << 20]["sizes"]}
@@ -74,17 +74,18 @@ json_is out 'd["totals"]["on_superpages"] == 2 and d["totals"]["superpages"] == 
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --pages 64k,1g
 expect_match out '^RANK +SITE +WHERE +PAGE +PMB +PAGES'
 expect_match out ' 1 GiB +[0-9.]+ +1 +1 GiB .* yes$'
-# One size that is no superpage: its pages are what is counted, and those that stand in for it.
+# A single size that is no superpage: the table counts pages of that size, and the base pages that
+# replace them.
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --pages 1g
 expect_match out '^RANK +SITE +WHERE +PAGE +PMB +PAGES'
 expect_match out ' 1 GiB +[0-9.]+ +1 +1 GiB '
 expect_match out ' 2 MiB +[0-9.]+ +24 +48 MiB '
-# One size: one result a site, of that size, and the columns of old.
+# A single size: one result a site for that size, with the columns of the default output.
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db --json
 json_is out 'all(m["page_bytes"] == 2 << 20 and len(m["sizes"]) == 1 for m in d["mappings"])'
 expect_status 0 "$SMALLOC" analyze t.trace --machine ./m.json --seconds 0.1 --no-db
 expect_match out '^RANK +SITE +WHERE +PMB +SUPERPAGES'
-# A processor without entries for it.
+# A processor without TLB entries for the size.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --no-db --pages 64k,2m --json
 expect_match err '^smalloc: warning: a page size is left out \(64k\): the profile zen4 knows no TLB entries for it'
 json_is out 'all(len(m["sizes"]) == 1 for m in d["mappings"])'

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Traces of several programs, as a script that is recorded leaves them: what is to be typed next keeps them apart; a sum of three is said to
-# be none, is not stored, and its directives are no program's.
+# A recorded script leaves traces of several programs. The suggested next commands keep them apart.
+# For a sum of three programs smalloc analyze warns that it has no meaning, does not store it, and
+# names no program in the directives.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -34,7 +35,7 @@ while read -r command; do
   [ "$(sort -u programs | wc -l)" = 1 ] || fail "$command: $(sort -u programs | tr '\n' ' ')"
   rm programs
 done <next
-of() { # PROGRAM: its first trace
+of() { # PROGRAM: prints its first trace
   for trace in t.trace*; do
     expect_status 0 "$SMALLOC" trace show "$trace" --json
     if grep -q "/$1\"" out; then
@@ -48,14 +49,15 @@ expect_match err '^smalloc: warning: traces of different programs \(t.trace[.0-9
 expect_no_match both.directives 'program='
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["analyses"] == 0'
-# Runs of one program are summed without a word.
+# Traces of one program are summed without a warning.
 set -- $(for trace in t.trace*; do "$SMALLOC" trace show "$trace" --json | grep -q '/one"' && echo "$trace"; done)
 [ $# = 2 ] || fail "$# traces of one"
 expect_status 0 "$SMALLOC" analyze "$@" --machine zen4 --seconds 1
 expect_no_match err 'different programs'
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["analyses"] == 1'
-# A history that cannot be used costs the history, not the result; a place that cannot be written is said before the work.
+# A history that cannot be used is skipped, and the result is kept. An output that cannot be written
+# is an error before the work.
 echo noise >noise.db
 expect_status 1 "$SMALLOC" analyze "$1" --machine zen4 --seconds 1 --db noise.db -o kept.directives
 expect_match err 'noise.db'
@@ -64,7 +66,7 @@ expect_match out '^all on base pages'
 expect_error 1 'cannot write the result \(nosuch/d\): no such file or directory' "$SMALLOC" analyze "$1" --machine zen4 -o nosuch/d
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["analyses"] == 1'
-# Programs and traces are nobody's result: most likely the input was named as the output.
+# A program or a trace as the output file is refused: most likely the input was named as the output.
 cp "$1" before
 expect_error 1 "cannot write the result \\($1\\): it is a trace" "$SMALLOC" analyze "$1" --machine zen4 --seconds 1 -o "$1"
 cmp "$1" before || fail "the trace has changed"

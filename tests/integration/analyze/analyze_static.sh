@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What static data would save is in the ranking but not in a directives file, which cannot carry it; and the next command
-# names the program that was recorded.
+# The saving of static data is in the ranking but not in a directives file, because directives name
+# allocation sites. The suggested next command names the recorded program.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -15,7 +15,7 @@ static uint64_t table[kCount]; // 32 MiB
 static uint64_t *make_heap(void) { return malloc(kCount * sizeof(uint64_t)); }
 int main(int argc, char **argv) {
   uint64_t *heap = make_heap(), x = 1, sum = 0;
-  uint64_t *chosen = argc > 1 ? heap : table; // of the other a page is touched
+  uint64_t *chosen = argc > 1 ? heap : table; // of the other table only one page is touched
   heap[0] = table[0] = 1;
   for (uint64_t i = 0; i < kCount; i++)
     chosen[i] = i;
@@ -42,7 +42,7 @@ if [ "$(header saved_ms)" != 0 ] || [ "$(header faults_saved)" != 0 ]; then
   fail "the directives promise what static data saves: $(head -n 1 app.directives)"
 fi
 expect_match err "next: smalloc apply --directives app.directives -- '$tmp/my programs/app'\$"
-# With the heap in its place the file promises what it does.
+# With the heap table instead, the file promises its saving.
 analyze heap
 json_is out 'd["mappings"][0]["category"]["function"] == "make_heap"'
 expect_no_match err 'static:on'
@@ -51,11 +51,11 @@ cp "my programs/app" here
 expect_status 0 "$SMALLOC" record -q --rate 1 -o here.trace -- ./here heap
 expect_status 0 "$SMALLOC" analyze here.trace --machine zen4 --no-db -o app.directives
 expect_match err 'next: smalloc apply --directives app.directives -- ./here$'
-# A rate is a short number in what people read.
+# A rate is printed as a short number in the text output.
 expect_status 0 "$SMALLOC" record -q --rate 0.3 -o some.trace -- ./here heap
 expect_status 0 "$SMALLOC" analyze some.trace --machine zen4 --no-db -o app.directives
 expect_match err ' at rate 0\.3(:| )'
-# Without accesses all that there is counts, but for what smalloc itself brings.
+# Without accesses all data counts, except smalloc's own.
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" app.c -o plain "${LINK_LIBRARY[@]}"
 expect_status 0 "$SMALLOC" record -q -o plain.trace -- ./plain
 expect_status 0 "$SMALLOC" analyze plain.trace --machine zen4 --no-db --json

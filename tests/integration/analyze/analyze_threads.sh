@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Each core has a TLB of its own: two threads that go round 1,200 pages each miss them once where each has a processor, and each time
-# where they share one that holds 2,048.
+# Each core has its own TLB. Two threads read 1,200 pages each, repeatedly. With a processor for
+# each thread the pages miss once. With one shared TLB of 2,048 entries they miss every time.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -14,7 +14,7 @@ static pthread_barrier_t barrier;
 static void *go_round(void *which) {
   long *a = which;
   for (int round = 0; round < ROUNDS; round++) {
-    pthread_barrier_wait(&barrier); // both are at it as long as either is
+    pthread_barrier_wait(&barrier); // both threads run as long as either does
     for (long i = 0; i < PAGES; i++)
       a[i * 512]++;
   }
@@ -36,7 +36,7 @@ analysed() { # WRAPPER...
   expect_status 0 "$@" "$SMALLOC" record -q --source instrumented --rate 1 -o t.trace -- ./two
   expect_status 0 "$SMALLOC" analyze t.trace --machine zen3 --no-db --json -q
 }
-# Who comes to the barrier last goes on at once, and finds its pages: each second round misses.
+# The thread that reaches the barrier last continues at once and hits; so every second round misses.
 analysed taskset -c "$(taskset -pc $$ | sed 's/.*: //;s/[-,].*//')"
 json_is out 'd["traces"][0]["tlbs"] == 1 and d["mappings"][0]["tlb_misses_base"] > 40000'
 json_is out '2400 <= d["mappings"][0]["page_faults_base"] < 5000'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A trace without its end is said to have none, and how much of it was read; what can be read is analysed, and nothing is said
-# about a program of which there is nothing.
+# For a trace without its end, smalloc analyze reports that and how much it read, and analyses the
+# rest. It reports nothing about a program without records.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -26,7 +26,7 @@ expect_status 0 "$SMALLOC" record -q --source instrumented -o whole.trace -- ./a
 expect_status 0 "$SMALLOC" analyze whole.trace --no-db --json
 expect_no_match err 'truncated|damaged'
 json_is out 'd["traces"][0]["complete"] and d["traces"][0]["read_bytes"] == d["traces"][0]["file_bytes"] and d["traces"][0]["allocations"] >= 100000'
-# Where its frames begin.
+# The offset of the first frame.
 python3 - <<'PY' >frames
 data = open("whole.trace", "rb").read()
 at = data.find(b"\x28\xb5\x2f\xfd")
@@ -37,18 +37,18 @@ PY
 frame() { sed -n "$1p" frames; }
 [ "$(wc -l <frames)" -ge 5 ] || fail "too few frames"
 
-# Torn in the fourth frame.
+# Cut within the fourth frame.
 head -c $(($(frame 4) + 1000)) whole.trace >torn.trace
 expect_status 0 "$SMALLOC" analyze torn.trace --no-db --json
 expect_match err "^smalloc: warning: truncated trace \\(torn.trace\\): its end is missing: $(frame 4) of $(($(frame 4) + 1000)) bytes could be read, [0-9]+ allocations"
 json_is out 'not d["traces"][0]["complete"] and d["traces"][0]["read_bytes"] == d["traces"][0]["file_bytes"] - 1000'
 json_is out '1000 < d["traces"][0]["allocations"] < 100000 and d["mappings"]'
-# Cut between two frames, as a process leaves it that is killed between two writes.
+# Cut between two frames, as when a process is killed between two writes.
 head -c "$(frame 4)" whole.trace >cut.trace
 expect_status 0 "$SMALLOC" analyze cut.trace --no-db --json
 expect_match err '^smalloc: warning: truncated trace \(cut.trace\)'
 json_is out 'd["traces"][0]["read_bytes"] == d["traces"][0]["file_bytes"] and d["traces"][0]["allocations"] > 1000'
-# What it holds is shown, with the same word.
+# trace show prints the contents with the same note.
 for trace in torn cut; do
   expect_status 0 "$SMALLOC" trace show $trace.trace
   expect_match err "^smalloc: warning: truncated trace \\($trace.trace\\): its end is missing"
@@ -59,7 +59,7 @@ done
 expect_status 0 "$SMALLOC" trace show whole.trace
 expect_match out '^complete +yes$'
 [ ! -s err ] || fail "$(cat err)"
-# Killed indeed.
+# With a process that was really killed.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace ./app wait &
 pid=$!
 trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
@@ -74,7 +74,7 @@ expect_status 0 "$SMALLOC" analyze killed.trace --no-db --json
 expect_match err '^smalloc: warning: truncated trace \(killed.trace\)'
 json_is out 'd["traces"][0]["allocations"] > 1000'
 
-# Nothing but the header: of a process that was killed at once, or of a file that was cut.
+# Only the header: the trace of a process that was killed at once, or of a file that was cut.
 head -c "$(frame 2)" whole.trace >header.trace
 expect_status 0 "$SMALLOC" analyze header.trace --no-db -o header.directives
 expect_match out '^nothing to analyze'
@@ -86,7 +86,7 @@ expect_error 1 "cannot analyze the trace \\(stump.trace\\): it is truncated, and
   "$SMALLOC" analyze stump.trace --no-db -o stump.directives
 expect_match err '^hint: smalloc record -o stump.trace -- ./app$'
 [ ! -e stump.directives ] || fail "directives of nothing"
-# Beside a whole one it costs a warning.
+# Beside a complete trace it costs a warning.
 expect_status 0 "$SMALLOC" analyze whole.trace stump.trace --no-db --json
 expect_match err '^smalloc: warning: truncated trace \(stump.trace\)'
 json_is out 'd["mappings"] and d["traces"][1]["allocations"] == 0'

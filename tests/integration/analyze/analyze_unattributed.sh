@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Memory that a program gets from the kernel behind everybody's back belongs to no site: if much is accessed there, one line says how
-# much, and else none.
+# Memory that a program gets directly from the kernel belongs to no site. If it has many accesses,
+# one line says how many; otherwise there is no line.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"

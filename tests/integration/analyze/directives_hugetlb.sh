@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# page=1g in a directives file: whole GiB of the site's objects come from the pool of 1 GiB pages, nobody else's do; with an empty
-# pool the object gets 2 MiB pages, one line says so, and statistics say what was asked, got and why not.
+# page=1g in a directives file: each whole GiB of the site's objects comes from the pool of 1 GiB
+# pages; other sites do not use the pool. With an empty pool the object gets 2 MiB pages, one line
+# says so, and the statistics show the request, the result and the reason.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"
@@ -15,9 +16,9 @@ int main(void) {
   const size_t bytes = 1040 * MIB;
   char *p = (char *)site_malloc(&gigantic, bytes);
   if (!p || !ours(p)) return 77;
-  memset(p, 1, 8 * MIB); /* no more: a machine may be small */
+  memset(p, 1, 8 * MIB); /* no more, because a machine may have little memory */
   memset(p + bytes - 8 * MIB, 2, 8 * MIB);
-  /* Kernels that do not count mappings page by page may call a page shared that was. */
+  /* Kernels without per-page mapping counts may call a page shared that once was. */
   const size_t pool = smaps(p, bytes, "Private_Hugetlb:") + smaps(p, bytes, "Shared_Hugetlb:");
   printf("gigantic %d superpages %d\n", pool >= 1024 * MIB,
          smaps(p, bytes, "AnonHugePages:") >= 6 * MIB);
@@ -46,7 +47,7 @@ if [ ! -d $pool ] || [ "$(cat $pool/free_hugepages)" = 0 ]; then
 fi
 need_libhugetlbfs
 fill_pool 1048576 1
-# Another process may be faster and take the page for a moment.
+# Another process may take the page first for a moment.
 for attempt in 1 2 3 4 5; do
   rm -f s.json
   SMALLOC_CONF=directives:d,debug:on,stats:json,stats_file:s.json expect_status 0 ours ./t
@@ -56,5 +57,5 @@ done
 expect_match out '^gigantic 1 superpages 1$' # the tail of 16 MiB is transparent
 expect_no_match err 'warning'
 json_is s.json 'd["counters"]["directed_1g"] == 1 and d["counters"]["directed_1g_got"] == 1 and d["counters"]["requests_on_1g"] == 1'
-[ "$(pool_free 1048576)" = 1 ] || sleep 5 # or somebody else has it
+[ "$(pool_free 1048576)" = 1 ] || sleep 5 # another process may hold the page
 [ "$(pool_free 1048576)" = 1 ] || fail "the page is not given back"

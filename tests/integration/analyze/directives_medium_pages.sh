@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# page=64k in a directives file: the site's big objects lie on pages of 64 KiB, those of other sites on superpages; where the kernel
-# has them switched off they lie on base pages, one line says how to switch them on, and statistics say what was asked and got.
+# page=64k in a directives file: the site's big objects lie on pages of 64 KiB, those of other sites
+# on superpages. If the kernel has 64 KiB pages switched off, the objects lie on base pages and one
+# line says how to switch them on. The statistics show the request, the result and the reason.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"
@@ -64,6 +65,7 @@ SMALLOC_CONF=populate:always,$conf expect_status 0 ours ./t
 expect_no_match err 'warning'
 json_is s.json 'd["counters"]["directed_mthp"] == 1 and d["counters"]["directed_mthp_got"] == 1 and d["counters"]["requests_on_mthp"] == 1'
 expect_match out '^grown superpages [0-4]$'
-# 32 units of 32 pages each, less the one that a primed unit lacks; the kernel counts those of others as well.
+# 32 units of 32 pages each, less the page that a primed unit lacks; the kernel's counter includes
+# other processes.
 read -r _ mine _ small _ superpages _ medium _ other <out
 [ "$mine $small $other" = "1 0 1" ] && [ "$superpages" -le 4 ] && [ "$medium" -ge 900 ] || { cat out; fail "not on pages of 64 KiB"; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# SMALLOC_CONF=directives:FILE changes decisions of a finished program, both ways, without recompiling it; a bad file costs
-# a warning, and a set-uid program does not look at it.
+# SMALLOC_CONF=directives:FILE changes the decisions of a finished program in both directions,
+# without recompiling. A bad file costs a warning, and a set-uid program does not read it.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -20,10 +20,10 @@ expect_status 0 env SMALLOC_CONF=populate:always,directives:base.directives ./ap
 expect_match out "^$SUM huge_kib 0\$"
 [ ! -s err ] || fail "$(cat err)"
 runs_huge env SMALLOC_CONF=populate:always,directives:huge.directives ./app
-# The command passes the file on.
+# `smalloc run --directives` passes the file on.
 expect_status 0 "$SMALLOC" run --directives base.directives -- ./app
 expect_match out "^$SUM huge_kib 0\$"
-# A site that the compiler left on base pages is steered the other way.
+# A directive puts a site on superpages that the compiler left on base pages.
 sed 's/table\[index\[i\]\]/table[i]/' gather.c >stream.c
 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all stream.c -o stream "${LINK_LIBRARY[@]}"
 "$SMALLOC" sites stream --json >sites.json
@@ -32,7 +32,7 @@ ids=$(python3 -c 'import json; print("\n".join(sorted(s["id"] for s in json.load
 write_directives 2m >stream.directives
 SUM=$(./stream | sed 's/ huge_kib.*//')
 runs_huge env SMALLOC_CONF=populate:always,directives:stream.directives ./stream
-# Names stand for what they do everywhere: a file for each rank of an MPI program, and a percent sign is two.
+# Placeholders in the name: one file for each rank of an MPI program; %% is a percent sign.
 cp base.directives 'rank%3.directives'
 expect_status 0 env OMPI_COMM_WORLD_RANK=3 SMALLOC_CONF=populate:always "$SMALLOC" run -q --directives 'rank%%%r.directives' -- ./app
 [ ! -s err ] || fail "$(cat err)"
@@ -44,7 +44,7 @@ expect_status 0 env OMPI_COMM_WORLD_RANK=4 SMALLOC_CONF='populate:always,directi
 expect_match err '^smalloc: warning: directives \(rank%4.directives\): '
 expect_status 0 "$SMALLOC" apply -q --directives 'rank%3.directives' -- ./app
 expect_match out "^$SUM huge_kib 0\$"
-# Bad files: one line, and the program runs as before.
+# A bad file costs one line, and the program runs as before.
 for bad in /nosuch "$tmp" gather.c /dev/zero; do
   expect_status 0 env SMALLOC_CONF="populate:always,directives:$bad" ./app
   [ "$(grep -c '^smalloc: warning: directives (' err)" = 1 ] || fail "$bad: $(cat err)"
@@ -55,7 +55,7 @@ done
   head -c 100000 /dev/urandom
 } >noise.directives
 expect_status 0 env SMALLOC_CONF=populate:always,directives:noise.directives ./app
-# A line without pmb= passes every bar: that is not shown, nor merged, as one of no benefit.
+# A line without pmb= passes every bar. show and merge do not treat it as a line of no benefit.
 printf '# smalloc.directives/1\n0123456789abcdef page=2m\n' >plain.directives
 expect_status 0 "$SMALLOC" directives show plain.directives
 expect_match out '^0123456789abcdef +2m +- +- +0'
@@ -63,7 +63,7 @@ expect_status 0 "$SMALLOC" directives show plain.directives --json
 json_is out 'd["directives"][0]["pmb_percent"] is None'
 expect_status 0 "$SMALLOC" directives merge plain.directives base.directives -o merged.directives
 expect_match merged.directives '^0123456789abcdef page=2m rank=1 superpages=0'
-# Nor is a line that was given up one of superpages, whatever it says.
+# They do not treat a line that was given up as one of superpages either.
 {
   echo '# smalloc.directives/1'
   echo '0123456789abcdef page=2m pmb=90.0 superpages=7 held=2/7'
@@ -78,7 +78,8 @@ expect_match out '^0123456789abcdef +2m +base \(2m given up\)'
 sed '1s/$/ verdict=slower/' fresh.directives >slower.directives
 expect_status 0 "$SMALLOC" directives show slower.directives --json
 json_is out '[(x["page"], x["decided"], x["given_up"]) for x in d["directives"]] == 2 * [("2m", "base", False)] and d["totals"]["on_superpages"] == 0'
-# Where objects are to lie in words that mean nothing: named, since the runtime passes over them. A sum of absurd counts is none.
+# show names an invalid numa= value, since the runtime ignores it. An absurd sum of page counts is
+# not printed.
 {
   printf '%s\n' '# smalloc.directives/1' '0123456789abcdef page=2m numa=sideways' '0123456789abcde0 page=2m numa=preferred:0,2'
   for i in $(seq 20); do printf '00000000000000%02d page=2m numa=- superpages=999999999999999999\n' "$i"; done
@@ -87,8 +88,8 @@ expect_status 0 "$SMALLOC" directives show placed.directives --json
 json_is out 'd["totals"]["superpages"] == 18446744073709551615'
 expect_match err "^smalloc: warning: unknown placement \(placed.directives: 0123456789abcdef\): numa=sideways is none of local"
 [ "$(wc -l <err)" -le 2 ] || fail "more than one placement is unknown: $(cat err)"
-# 10,000 lines are read in time: counted in system calls and instructions, since times are noise. Read in pieces, no memory but the
-# table's is taken.
+# 10,000 lines are read fast enough. The test counts system calls and instructions, since times are
+# noisy. The file is read in pieces, and only the table takes memory.
 python3 -c 'print("# smalloc.directives/1"); [print("%016x/%016x page=2m rank=%d pmb=%d.125 superpages=17 numa=- held=2/3 # some_function src/module/file.cpp:123" % (i, i, i, i % 100)) for i in range(10000)]' >many.directives
 head -1 many.directives >no.directives
 expect_status 0 env SMALLOC_CONF=populate:always,directives:many.directives ./app
@@ -106,6 +107,6 @@ if command -v valgrind >/dev/null && [ "$(uname -m)" = x86_64 ] && ! grep -q '^C
   }
   a_line=$((($(instructions many) - $(instructions no)) / 10000))
   echo "$a_line instructions a line"
-  # 1190 when this was written, agent included: some 80 ns.
+  # 1190 when this was written, with the agent: about 80 ns.
   [ "$a_line" -gt 50 ] && [ "$a_line" -le 1500 ] || fail "$a_line instructions a line"
 fi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A profile of two arrays, recorded at the defaults, and a budget for little more than one of them: the array that the program visits
-# thirty times as often gets the superpages, although the other one is allocated first. The decisions come from the program, or from
-# a file of directives.
+# A profile of two arrays, recorded with the defaults, and a budget for little more than one of
+# them. The array with thirty times as many accesses gets the superpages, although the other one is
+# allocated first. The decisions come from the program, or from a directives file.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 C
-# hot_wins COMMAND...: of 128 MiB each, with 150 MiB to give away.
+# hot_wins COMMAND...: two arrays of 128 MiB each, with a budget of 150 MiB.
 hot_wins() {
   local cold hot
   expect_status 0 env LD_PRELOAD="$LIB" "$@"
@@ -59,6 +59,6 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-use=arrays.
 hot_wins SMALLOC_CONF=budget:150m,stats:exit ./used 24
 expect_match err 'demotions: +[1-9]'
 hot_wins SMALLOC_CONF=budget:150m,directives:arrays.directives,validate:off ./recorded 24
-# Who may not demote gives in the order of births.
+# With demote:off superpages go to objects in the order of their allocation.
 expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF=budget:150m,demote:off ./used 24
 expect_match out '^cold 128 hot 0 '

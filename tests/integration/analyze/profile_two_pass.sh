@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Build, run, build again: an instrumented build's trace ranks sites by the TLB misses that superpages save, and profile-use
-# compiles the decisions in, over what the compiler would have decided; bad entries are remarks.
+# Build, run, build again. The trace of an instrumented build ranks sites by the TLB misses that
+# superpages save. profile-use compiles these decisions in, in place of the compiler's. Bad entries
+# are remarks.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
-# Two tables of one size, reached in a way that the compiler cannot tell apart: hot is read at random, cold is written once.
+# Two tables of one size, allocated in a way that the compiler cannot distinguish. `hot` is read at
+# random, `cold` is written once.
 cat >app.c <<'C'
 #include <stdint.h>
 #include <stdio.h>
@@ -69,12 +71,12 @@ json_is medium.json 'd["counters"]["directed_mthp"] == 1 and d["counters"]["supe
 sed "s/page=2m/page=1g/" app.directives >gigantic.directives
 use gigantic.directives gigantic
 decided gigantic "$hot" 's["decision"] == "superpage" and s["page_bytes"] == 1 << 30'
-# The other way round, the same source decides otherwise: it is the profile that counts.
+# With the opposite profile the same source gets the opposite decisions.
 sed 's/page=2m/page=SWAP/; s/page=base/page=2m/; s/page=SWAP/page=base/' app.directives >swapped.directives
 use swapped.directives swapped
 decided swapped "$hot" 's["decision"] == "base"'
 decided swapped "$cold" 's["decision"] == "superpage" and s["rewritten"]'
-# In force: the statistics say which site got superpages.
+# At run time: the statistics show which site got superpages.
 if [ "$(thp_mode)" = madvise ] || [ "$(thp_mode)" = always ]; then
   for program in final swapped; do
     expect_status 0 env SMALLOC_CONF=heap:guest,stats:exit+sites ./$program
@@ -84,7 +86,7 @@ if [ "$(thp_mode)" = madvise ] || [ "$(thp_mode)" = always ]; then
   done
 fi
 
-# What a directives file may hold that is of no use here: remarks, never errors.
+# Entries of a directives file that have no effect here are remarks, never errors.
 {
   sed 's/machine=[^ ]*/machine=elsewhere/' app.directives
   echo "0000000000000001 page=2m rank=9 pmb=1.0 superpages=1 numa=- # gone app.c:99"
@@ -97,7 +99,7 @@ expect_match remarks 'remark: profile: odd.directives:[0-9]+: 1 line is no direc
 expect_match remarks 'remark: profile: odd.directives: made for machine elsewhere, compiled for zen4'
 expect_match remarks 'remark: profile: odd.directives:[0-9]+: no site here has the id 0000000000000001 \(gone app.c:99\)'
 expect_no_match remarks '0000000000000002'
-# A digest behind the name is part of the command line, so a compiler cache sees another content.
+# The digest behind the name is part of the command line, so a compiler cache sees changed contents.
 digest=$(sha256sum app.directives | cut -c1-12)
 use "app.directives#$digest" digested
 decided digested "$hot" 's["decided_by"] == "profile"'
@@ -106,7 +108,7 @@ decided digested "$hot" 's["decided_by"] == "profile"'
 expect_match remarks 'its content is not what the command line says'
 if command -v ccache >/dev/null; then
   export CCACHE_DIR=$tmp/ccache
-  cached() { # FILE: through the wrapper, which adds the digest
+  cached() { # FILE: compiles through the wrapper, which adds the digest
     SMALLOC_CC="ccache $CLANG" "$BIN/smalloc-cc" -O2 -fplugin-arg-smalloc-profile-use="$1" -c app.c -o cached.o || fail "smalloc-cc"
     "$CLANG" cached.o -o cached
   }
@@ -117,6 +119,6 @@ if command -v ccache >/dev/null; then
   cached now.directives
   decided cached "$hot" 's["decision"] == "base"'
 fi
-# heap=off stays off.
+# heap=off stays in effect.
 quietly "$CLANG" "${plugin[@]}" -fplugin-arg-smalloc-heap=off -fplugin-arg-smalloc-profile-use=app.directives -c app.c -o off.o
 ! calls_thunk off.o || fail "a directive overruled heap=off"

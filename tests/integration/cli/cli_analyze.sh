@@ -33,14 +33,15 @@ cmp a.directives b.directives || fail "another run, other directives"
 # A budget of one superpage leaves no room for the table.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --budget 2m --json
 json_is out 'not d["mappings"][0]["chosen"] and d["chosen"]["superpages"] <= 1 and d["budget_bytes"] == 2 << 20'
-# An hour for so few faults is not worth a superpage.
+# In a run of an hour these few faults are not worth a superpage.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 3600 --json
 json_is out 'not d["significant"] and d["chosen"]["superpages"] == 0'
 expect_status 0 "$SMALLOC" analyze t.trace --categories paper --significance paper --machine zen4
 expect_match out 'large dynamic'
 expect_status 0 "$SMALLOC" analyze t.trace --categories paper --machine zen4 --seconds 0.001 --no-db -o paper.directives
 expect_match err "no directives \(paper.directives\): the paper's categories are no sites"
-# The same recording twice, also by another name, is one; another recording of the same program is not.
+# The same recording given twice, also under another name, counts once; another recording of the
+# program adds to it.
 cp t.trace copy.trace
 expect_status 0 "$SMALLOC" record -q --source instrumented -o u.trace -- ./app
 expect_status 0 "$SMALLOC" analyze t.trace ./t.trace copy.trace --machine zen4 --seconds 0.001 --no-db --json
@@ -49,12 +50,13 @@ expect_match err '^smalloc: warning: a trace is named twice \(copy.trace\)'
 json_is out 'len(d["traces"]) == 1 and d["mappings"][0]["page_faults_base"] == json.load(open("a.json"))["mappings"][0]["page_faults_base"]'
 expect_status 0 "$SMALLOC" analyze t.trace u.trace --machine zen4 --seconds 0.001 --no-db --json
 json_is out 'len(d["traces"]) == 2'
-# A key that is not there is said before anything is read, one below a list before anything is printed.
+# A missing key is reported before anything is read; a missing key below a list, before anything is
+# printed.
 expect_error 2 "no key 'nosuch'" "$SMALLOC" analyze t.trace --machine zen4 -o never.directives --fail-if 'nosuch > 1'
 [ ! -s out ] && [ ! -e never.directives ] || fail "refused after the result: $(cat out)"
 expect_error 2 "no key 'mappings.0.nosuch'" "$SMALLOC" analyze t.trace --machine zen4 -o never.directives --fail-if 'mappings.0.nosuch > 1'
 [ ! -s out ] && [ ! -e never.directives ] || fail "refused after the result: $(cat out)"
-# A picture: a point a mapping, the chosen ones filled.
+# The plot has a point for each mapping, and the chosen ones are filled.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --no-db --json --plot p.svg
 python3 - <<'PY' || fail "the picture is not what was found"
 import json, xml.etree.ElementTree as tree
@@ -69,14 +71,14 @@ PY
 expect_error 1 'cannot write the result \(/nope/p.svg\)' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot /nope/p.svg
 expect_match err '^hint: --plot FILE in a folder that you may write'
 expect_error 1 'cannot write the result \(p.svg/q\): not a directory' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot p.svg/q
-# What to type next is another thing where no library of ours is linked.
+# The suggested next command is different for a program without libsmalloc.
 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate gather.c -o alone
 expect_status 0 "$SMALLOC" record -q --rate 1 -o alone.trace -- ./alone
 expect_status 0 "$SMALLOC" analyze alone.trace --machine zen4 --no-db -o alone.directives
 expect_match err 'next: smalloc apply --directives alone.directives -- ./alone$'
 expect_status 0 "$SMALLOC" apply --directives alone.directives -- ./alone
 expect_match out "^$SUM huge_kib"
-# The text form, and the other verbs on the file.
+# The text output, and the other verbs on the directives file.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4
 expect_match out '^RANK +SITE'
 expect_status 0 "$SMALLOC" directives show a.directives --json
@@ -101,24 +103,24 @@ expect_error 2 '--budget much' "$SMALLOC" analyze t.trace --budget much
 expect_error 2 "analyze .*machine apple-m1.: its base pages have 16 KiB, those of traces 4 KiB" "$SMALLOC" analyze t.trace --machine apple-m1
 expect_error 1 'cannot use machine profile \(nosuch\)' "$SMALLOC" analyze t.trace --machine nosuch
 expect_error 2 '' "$SMALLOC" analyze
-# Times that are none.
+# Invalid times.
 for seconds in -1 0 nan inf 1s ''; do
   expect_error 2 "'$seconds' is not seconds above 0" "$SMALLOC" analyze t.trace --seconds "$seconds"
 done
 expect_error 2 'is not a percentage' "$SMALLOC" analyze t.trace --least-pmb nan
-# A run so short that nobody would notice is not significant, whatever the share.
+# A very short run is not significant, whatever its share.
 printf '#include <stdlib.h>\nint main(void) { free(malloc(100)); return 0; }\n' >tiny.c
 "$CLANG" -O0 tiny.c -o tiny
 expect_status 0 "$SMALLOC" record -q --source instrumented -o tiny.trace -- ./tiny
 expect_status 0 "$SMALLOC" analyze tiny.trace --machine zen4 --seconds 0.00001
 expect_match out '^significance: no, nothing is chosen: [0-9.e-]+ ms in all '
-# A sample that happens to hold no access: the program does tell them.
+# A sample without an access, of a program that is instrumented.
 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate gather.c -o told "${LINK_LIBRARY[@]}"
 expect_status 0 "$SMALLOC" record -q --rate 1e-9 -o none.trace -- ./told
 expect_status 0 "$SMALLOC" analyze none.trace --machine zen4
 expect_match err 'no data accesses \(none.trace\): at rate .* none of the 2 MiB regions that it accesses was sampled'
 expect_match err '^hint: smalloc record --rate 1 -- ./told$'
-# Sites of the plugin that the sample has nothing of are not said to be none of the plugin's.
+# Sites of the plugin without an access in the sample are still reported as sites of the plugin.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --no-db --mappings 0 -o few.directives
 expect_match err '^smalloc: warning: no directives \(few.directives\): of the [0-9]+ sites? compiled with the plugin none is among the 0 that were evaluated, those with the most accesses$'
 expect_status 0 "$SMALLOC" record -q --source instrumented -o tiny.trace -- ./tiny

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc doctor: a line a check with its cure, and other kernels by --root.
+# smalloc doctor prints one line a check with its cure, and checks other systems with --root.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 expect_status 0 "$SMALLOC" doctor
@@ -34,7 +34,7 @@ expect_status 0 "$SMALLOC" doctor --root root --fix
 sh -n out || fail "--fix prints no shell script"
 expect_match out '^sysctl -w vm.nr_hugepages='
 
-# An empty hugetlb pool is to cure only for who asks for it.
+# An empty hugetlb pool is a warning only for a user who configured it.
 pool=root/sys/kernel/mm/hugepages/hugepages-2048kB
 mkdir -p $pool $thp
 echo '[madvise]' >$thp/enabled
@@ -45,21 +45,21 @@ expect_status 0 "$SMALLOC" doctor --root root
 expect_match out '^ok .*hugetlb pool of 2 MiB: 0 of 0 free \(only --pages hugetlb or 1g needs it\)'
 SMALLOC_CONF=heap:auto,pages:hugetlb expect_status 0 "$SMALLOC" doctor --root root --fix
 expect_match out '^sysctl -w vm.nr_hugepages=512'
-# And smalloc run says in which order to type.
+# smalloc run prints the order of libraries to type.
 expect_status 0 "$SMALLOC" run --root root --pages hugetlb -n -- true
 expect_match err '^hint: sysctl vm.nr_hugepages=512, then the same command again$'
 expect_status 0 "$SMALLOC" run --root root --pages 1g -n -- true
 expect_match err '^hint: echo 4 > .*1048576kB/nr_hugepages, then the same command again$'
 
-# What the running kernel can do is tried, not read off its version.
+# Features of the running kernel are tested, not derived from its version.
 expect_status 0 "$SMALLOC" doctor --json
 json_is out '{c["name"] for c in d["checks"]} >= {"base-page", "hypervisor", "feature-populate", "feature-thp-disable", "feature-thp-except-advised"}'
 json_is out '[c["value"] for c in d["checks"] if c["name"] == "base-page"] == ['"$(getconf PAGESIZE)"']'
-# A plugin or a library of another version of the contract is seen.
+# It reports a plugin or a library of another version of the contract.
 if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
   expect_status 0 "$SMALLOC" doctor
   expect_match out '^ok +.*SmallocPlugin.so loads into clang-22 and compiles for site version 1$'
-  # A stream that is closed is not what the compiler gets to read: it ends.
+  # The compiler does not read doctor's closed standard input: it ends.
   for fd in 1 2; do
     status=0
     eval "timeout -k 5 100 \"\$SMALLOC\" doctor >out 2>err $fd>&-" || status=$?
@@ -72,7 +72,7 @@ if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
   expect_status 0 other/bin/smalloc doctor
   expect_match out '^fail +.*SmallocPlugin.so compiles for site version 9, this command and its libraries are of version 1$'
   expect_match out '^fail +.*/other/lib/libsmalloc.so does not serve site version 1$'
-  # A program with a malloc of its own runs on that, as it says when it starts.
+  # A program with its own malloc runs on it, as libsmalloc reports at the start.
   cat >own.c <<'C'
 #include <stddef.h>
 #include <string.h>

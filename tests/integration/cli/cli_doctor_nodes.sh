@@ -27,7 +27,7 @@ expect_match out '^warn +automatic NUMA balancing: on'
 expect_match out 'fix: sysctl -w kernel.numa_balancing=0'
 expect_match out '^ok +cgroup v1 memory limit: 1 GiB'
 expect_match out '^warn +cgroup v1 limit of 2MB hugetlb pages: 4 MiB'
-# Even pools, balancing off, no limits: nothing to cure.
+# Equal pools, balancing off, no limits: nothing to cure.
 write /sys/devices/system/node/node1/$pool/nr_hugepages 64
 write /proc/sys/kernel/numa_balancing 0
 write /sys/fs/cgroup/memory/user.slice/memory.limit_in_bytes 9223372036854771712
@@ -38,7 +38,7 @@ expect_match out '^ok +automatic NUMA balancing: off'
 expect_match out '^ok +cgroup v1: no memory limit'
 expect_no_match out 'cgroup v1 limit of'
 
-# What calibrate found, or that it has not been asked.
+# The backing that calibrate measured, or a note that it has not run.
 expect_status 0 "$SMALLOC" doctor
 expect_match out '^ok +backing of superpages: not measured yet'
 mkdir -p home/.config/smalloc

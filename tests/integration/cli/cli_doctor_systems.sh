@@ -15,7 +15,8 @@ for line in open(sys.argv[1]):
 PY
 export HOME=$tmp
 unset XDG_CONFIG_HOME SMALLOC_CONF
-# has SYSTEM NAME STATUS [VALUE]: one check's verdict, and its value as Python.
+# has SYSTEM NAME STATUS [VALUE]: checks the status of one check, and its value as a Python
+# expression.
 has() {
   python3 - "$@" <<'PY' || fail "$1: $2 is not ${*:3}: $(grep -A4 "\"$2\"" "$1.json" | tr -d '\n')"
 import json, sys
@@ -28,7 +29,7 @@ assert value is None or found[0]["value"] == eval(value), found
 PY
 }
 count=0
-for system in */; do # without the compilers, which are not the system's
+for system in */; do # without the compilers, which are not part of the recorded system
   system=${system%/}
   PATH=/nowhere "$SMALLOC" doctor --root "$system" --json >"$system.json" 2>err || fail "$system: $(cat err)"
   PATH=/nowhere "$SMALLOC" doctor --root "$system" --fix >"$system.sh" 2>err || fail "$system: --fix: $(cat err)"
@@ -65,7 +66,7 @@ has docker_unprivileged cgroup-hugetlb-2MB warn 0
 has docker_unprivileged hypervisor ok '"Amazon EC2"'
 has docker_unprivileged machine ok '"skylake-x"'
 has kubernetes container warn '"Kubernetes"'
-has kubernetes cgroup-memory ok '4 << 30' # its namespace's path leads out of what is mounted
+has kubernetes cgroup-memory ok '4 << 30' # the path of its namespace points outside the mounted tree
 has kubernetes khugepaged-max-ptes-none ok 0
 has kubernetes machine ok '"zen5"'
 has wsl2 wsl warn 2
@@ -92,7 +93,7 @@ has arm64_4k mthp ok '"64"'
 has arm64_4k hypervisor ok '"Amazon EC2"'
 has no_thp thp fail '"absent"'
 has no_thp machine warn '"generic"'
-# What cannot be understood reads as absent; nothing is guessed from it.
+# A field that cannot be parsed counts as absent; nothing is guessed from it.
 has odd_fields thp fail '"absent"'
 has odd_fields thp-defrag absent
 has odd_fields khugepaged-max-ptes-none absent

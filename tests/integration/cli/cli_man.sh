@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# docs/man/smalloc.1 is what the command says of itself.
+# docs/man/smalloc.1 agrees with the help texts of the command.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 "$SMALLOC" --man >smalloc.1

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where a result has no room - a limit of file sizes, a full disk - what stood there still does, nothing stands where nothing stood, and
-# the command says what helps. What is no file, and what several names or links lead to, is written as ever.
+# If a result does not fit (a limit of file sizes, a full disk), an existing file keeps its
+# contents, no new file is left, and the command prints what helps. Outputs that are no regular
+# file, or that have several names or links, are written as usual.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
-# refused KIB HINT CMD...: with standard error in a pipe, since no file may have more.
+# refused KIB HINT CMD...: standard error is a pipe, since a file would have the same limit.
 refused() {
   local limit=$1 hint=$2 status=0
   shift 2
@@ -26,7 +27,7 @@ for limit in 0 1; do
   cmp kept before || fail "a limit of $limit KiB damages the file"
   [ -z "$(find . -name '.kept*')" ] || fail "something stays beside it"
 done
-# The command that we start has its signal; what is in a pipe has no size.
+# A command that smalloc starts gets the signal. Data in a pipe has no size limit.
 status=0
 (ulimit -f 0 && exec "$SMALLOC" run -q -- sh -c 'echo x >y' 2>&1) | cat >out || status=${PIPESTATUS[0]}
 plain=0
@@ -36,7 +37,7 @@ plain=0
 list >plain
 cmp whole plain || fail "a pipe is limited"
 
-# Whole, in the file's own mode, by links and by other names.
+# Complete, with the mode of the existing file, through links and other names.
 chmod 640 kept
 list -o kept
 cmp kept plain && [ "$(stat -c %a kept)" = 640 ] || fail "mode $(stat -c %a kept)"
@@ -71,7 +72,7 @@ expect_error 1 'cannot write the result \(folder\): is a directory' "$SMALLOC" m
 expect_error 1 'cannot write the result \(nosuch/x\): no such file' "$SMALLOC" machine list -o nosuch/x
 [ -z "$(find . -name '.*' -type f)" ] || fail "left: $(find . -name '.*' -type f)"
 
-# A disk that is full indeed.
+# With a disk that is really full.
 mkdir disk
 mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip "no file system may be mounted for a full disk; the rest is tested"
 trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT

@@ -30,7 +30,8 @@ expect_status 0 "$SMALLOC" diff first.json stats.json
 expect_match err '^smalloc: note: stats.json holds 2 documents'
 cp first.json stats.json
 
-# check PAGE CODE: the page is whole and stands alone; then what CODE says of it. page.tables: of each section's title, the rows.
+# check PAGE CODE: the page is complete and self-contained; then runs CODE on it. page.tables: rows
+# by the title of the section.
 check() {
   python3 - "$@" <<'PY' || fail "$1: $2"
 import html.parser
@@ -80,15 +81,16 @@ PY
 }
 check all.html 'list(page.tables)[:2] == ["app: smalloc report", "Site by site"] and len(page.tables) == 5'
 check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compiler" + chr(39) + "s decision", "benefit (PMB)", "superpages it would take", "superpages it had", "live at most"]'
-# The table that is gathered from: 32 superpages by the profile; the compiler says why.
+# The gathered table: 32 superpages by the profile, with the compiler's reason.
 check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and float(r[3][:-1]) > 50 and r[4] == "32" and len(r[2]) > 20 for r in page.tables["Site by site"][1:])'
 check all.html 'any("superpages pay for" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
 check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
-# What is asked first stands first: how much of how much, for what, and which sites; in milliseconds.
+# The page begins with the main result: the saving and its share, for how much memory, at which
+# sites, in milliseconds.
 expect_match all.html '^<p class="first">You save [0-9.]+ m?s of [0-9.]+ m?s a run, for at most [0-9.]+ ([KMG]iB|B) more memory. [0-9]+ sites? matters?: [a-z_]+ gather.c:[0-9]+'
 check all.html '"ms saved" in page.tables["What superpages would save"][0] and not any("cycles" in h for h in page.tables["What superpages would save"][0])'
 expect_match all.html '<text [^>]*>[a-z_]+ gather.c:[0-9]+</text>'
-# Long names stay on a line of their own, and are shown whole to who points at them; folders as well.
+# A long name takes one line and is shown whole on hovering, and so does a folder.
 cat >long.json <<'J'
 {"schema": "smalloc.analyze/1", "frequency_hz": 1e9, "runs": 1, "run_seconds": 8.4, "expected": {"saved_seconds": 1.2},
  "mappings": [{"rank": 1, "category": {"id": "00000000000000ab", "function": "_ZNSt6vectorIiSaIiEE9push_backEOi", "file": "/usr/include/c++/12/bits/stl_vector.h", "line": 7},
@@ -98,25 +100,25 @@ expect_status 0 "$SMALLOC" report long.json -q -o long.html
 expect_match long.html '^<p class="first">You save 1.2 s of 8.4 s a run, for at most 3 MiB more memory. 1 site matters: std::vector&lt;&gt;::push_back stl_vector.h:7.</p>$'
 expect_match long.html '<td class="name" title="/usr/include/c\+\+/12/bits/stl_vector.h:7">stl_vector.h:7</td>'
 check long.html 'page.tables["What superpages would save"][1][4] == "12001000 to 2000"'
-# A history is tables, not JSON.
+# A history is printed as tables, not JSON.
 expect_status 0 "$SMALLOC" analyze app.trace --machine zen4 -q -o x.directives
 expect_status 0 "$SMALLOC" db show ./app --json -o history.json
 expect_status 0 "$SMALLOC" report history.json -q -o history.html
 expect_no_match history.html '[{]&quot;|&quot;:'
 expect_match history.html '<h3>runs</h3>'
-# One source has nothing to be joined with; several traces are one analysis.
+# With one source there is nothing to join; several traces are one analysis.
 expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two
 expect_status 0 "$SMALLOC" report app.trace again.trace --machine zen4 --title 'two < three' -q -o two.html
 [ ! -s err ] || fail "-q: $(cat err)"
 check two.html 'list(page.tables) == ["two < three", "What superpages would save"]'
-# Other documents: a study's picture, and what no verb of today has made.
+# Other documents: the plot of a study, and a document of an unknown verb.
 expect_status 0 "$SMALLOC" study -r 2 --pages program,base --json -o study.json -- ./app one
 expect_status 0 "$SMALLOC" machine show zen4 --json -o machine.json
 expect_status 0 "$SMALLOC" report study.json machine.json -o more.html
 expect_no_match more.html '[{]&quot;|&quot;:'
 check more.html 'len(page.tables["Page sizes compared"]) == 3 and any(r[0] == "tlb" or "level" in r for r in page.tables["smalloc.machine/1: machine.json"])'
 grep -q '<svg ' more.html || fail "no picture of the study"
-# Whatever stands in a document is text: names that are markup, values of another kind, nothing at all.
+# Everything in a document is text: names with markup, values of another type, an empty document.
 cat >hostile.json <<'J'
 {"schema": "smalloc.analyze/1", "traces": [{"path": "</title><script>alert(1)</script>"}, 7], "machine": 3, "chosen": [], "significance": null,
  "mappings": [{"rank": "first", "category": {"id": "00000000000000aa", "function": "<img src=x onerror=alert(1)>", "file": "\"><script>", "line": -4},
@@ -130,7 +132,7 @@ echo '{"schema": "smalloc.new/<9>", "list": [{"<a>": null}, {"<b>": [1, "<c>"]}]
 expect_status 0 "$SMALLOC" report hostile.json others.json third.json fourth.json -q -o hostile.html
 check hostile.html '[r[0] for r in page.tables["Site by site"]] == ["site", "<img src=x onerror=alert(1)>"]'
 check hostile.html '"<b>: smalloc report" in page.tables and "smalloc.new/<9>: fourth.json" in page.tables'
-# Numbers that no axis has, lists without end, and depths that nobody can follow.
+# Numbers outside any axis, endless lists, and very deep nesting.
 for results in '[]' '[{"seconds":{"median":1e300,"low":0,"high":1},"speedup":1.79e308,"below_noise":null,"footprint":{"maximum_bytes":5.2e-318}}]'; do
   echo '{"schema":"smalloc.study/1","metric":"cpu","configurations":["a"],"commands":[{"name":"x","results":'"$results"'}]}' >odd.json
   (ulimit -v 2000000 && exec "$SMALLOC" report odd.json -q -o odd.html) || fail "a study of $results"
@@ -145,7 +147,7 @@ printf '{' >large.json
 truncate -s 3G large.json
 expect_error 1 'cannot report \(large.json\): it is larger than 64 MiB' "$SMALLOC" report large.json -o x.html
 rm large.json
-# A site keeps its function's name where another source has none.
+# A site keeps its function's name if another source has no name.
 echo '{"schema": "smalloc.analyze/1", "mappings": [{"category": {"id": "00000000000000aa", "function": "f"}}]}' >named.json
 echo '{"schema": "smalloc.stats/1", "sites": [{"id": "00000000000000aa", "function": null}]}' >nameless.json
 for order in "named.json nameless.json" "nameless.json named.json"; do
@@ -153,11 +155,11 @@ for order in "named.json nameless.json" "nameless.json named.json"; do
   expect_status 0 "$SMALLOC" report $order -q -o order.html
   check order.html '[r[0] for r in page.tables["Site by site"]] == ["site", "f"]'
 done
-# The documents themselves, and thresholds on them.
+# --json prints the documents themselves, and --fail-if tests them.
 expect_status 0 "$SMALLOC" report ./app stats.json --json
 json_is out 'd["schema"] == "smalloc.report/1" and [x["schema"] for x in d["documents"]] == ["smalloc.sites/1", "smalloc.stats/1"]'
 expect_status 3 "$SMALLOC" report ./app --json --fail-if 'documents.0.totals.sites > 0'
-# Mistakes.
+# Usage errors.
 expect_error 2 'cannot write the report \(./app\): it is one HTML page: name the file' "$SMALLOC" report ./app 'a b.trace'
 expect_match err "^hint: smalloc report ./app 'a b.trace' -o report.html$"
 expect_error 1 'cannot report \(none.json\): no such file' "$SMALLOC" report none.json -o x.html

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Without THP or hugetlb pages smalloc run says so, with the cure, and the command runs all the same.
+# Without THP or hugetlb pages smalloc run prints a warning with the cure, and still runs the
+# command.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 mkdir -p tree/bin tree/lib root/sys/kernel/mm/transparent_hugepage root/sys/kernel/mm/hugepages/hugepages-2048kB

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The same table is read from every kind of file that a linker or strip leaves.
+# smalloc sites reads the same table from every kind of file that a linker or strip produces.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 fixture_app pie -fPIE -pie
@@ -17,14 +17,14 @@ for file in pie nopie library.so stripped; do
   [ ! -s err ] || fail "$(cat err)"
   [ "$(grep -c '^    why:' out)" = 3 ] || fail "a site without a reason"
 done
-# What nobody knows is no decision for base pages.
+# An unknown decision is not printed as base pages.
 fixture_app unknown -fPIE -pie -DSMALLOC_FIXTURE_UNDECIDED
 expect_status 0 "$SMALLOC" sites unknown
 expect_match out ' strdup .* base \(undecided\)$'
 expect_match out '^3 sites: 1 superpage, 1 at run time, 0 base, 1 undecided; 2 rewritten$'
 expect_status 0 "$SMALLOC" sites unknown --json
 json_is out 'd["totals"]["base"] == 1 and d["totals"]["undecided"] == 1'
-# In an object the linker has yet to place the cells: the compiler's decision is shown.
+# The linker has not placed the cells of an object file yet, so the compiler's decision is shown.
 fixture object.o -c
 expect_status 0 "$SMALLOC" sites object.o
 expect_match out '^3 sites: 1 superpage, 0 at run time, 2 base; 2 rewritten$'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Whatever smalloc sites is given: exit 1 with a clear error, never a crash.
+# For any bad input smalloc sites exits with 1 and a clear error, and never crashes.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 fixture_app app
@@ -18,7 +18,7 @@ expect_error 1 '\(script\): it is a script' "$SMALLOC" sites script
 expect_error 1 "\\(''\\): no such file" "$SMALLOC" sites "" # an unset variable of a script
 mkfifo pipe
 expect_error 1 '\(pipe\): it is a pipe, not a file' timeout 10 "$SMALLOC" sites pipe
-# A program without sites, and how to get them.
+# A program without sites: the message says how to get them.
 echo 'int main(void) { return 0; }' >plain.c
 "$CC" plain.c -o plain
 expect_error 1 'no allocation sites \(plain\): ' "$SMALLOC" sites plain

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A site inside the C++ library is shown at the line of the program that caused it, also where the library's function was not
-# inlined there; the calls on the way only with --frames. --top, --function and --min-size leave sites out, totals stay.
+# A site inside the C++ library is shown at the line of the program that caused it, also if the
+# library's function was not inlined there. --frames also shows the calls between. --top, --function
+# and --min-size leave sites out; totals stay.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc sites --json is smalloc.sites/1, sorted by benefit, and unknown is null.
+# smalloc sites --json prints smalloc.sites/1, sorted by benefit; unknown values are null.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 fixture_app app -Wl,--build-id=0x0123456789abcdef

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A walk that does not pay is told once, though the summary for other units tells of it, too; that of another loop is told besides.
+# A loop whose superpages do not pay is reported once, although the summary for other units has it
+# as well. Another loop is reported separately.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >t.c <<'C'

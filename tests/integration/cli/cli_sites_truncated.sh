@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program cut at any length is reported as such or read right; no length crashes the reader.
+# A program that is cut at any length is reported as cut or read correctly; no length crashes the
+# reader.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 fixture_app app

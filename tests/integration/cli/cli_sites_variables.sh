@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Large variables are listed by `smalloc sites`, a COMMON block of several units once, by what the unit says that asks most.
+# smalloc sites lists large variables. A COMMON block of several units is listed once, with the
+# largest demand of the units.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >t.c <<'C'

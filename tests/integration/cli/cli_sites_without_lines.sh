@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where nobody gave the compiler lines, as with flang without -g, `smalloc sites` says what gives them.
+# If the compiler has no line numbers, as flang without -g, `smalloc sites` prints how to get them.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >t.c <<'C'

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc stats PID: numbers of a running process, its forked child's own, the same keys as the process itself writes,
-# nothing left behind when it is killed, and a clear refusal for what cannot be shown.
+# smalloc stats PID prints the numbers of a running process, and a forked child's own. It has the
+# same keys as the process's own report, leaves nothing behind when the process is killed, and
+# refuses clearly if there is nothing to read.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -28,7 +29,7 @@ int main(int argc, char **argv) {
   }
   printf("%d\n", (int)child);
   fflush(stdout);
-  if (argc > 1) { /* a daemon closes what it does not know */
+  if (argc > 1) { /* a daemon closes descriptors that it does not know */
     for (int fd = 3; fd < 1024; fd++) close(fd);
   }
   while (access("child", F_OK)) usleep(10000);
@@ -57,13 +58,13 @@ for line in '^t \(process [0-9]+\): heaps running' '^big objects, superpages at 
   '^graph::make::nodes\(int\) +test\.c:[0-9]+ +1[4-6]\.[0-9] MiB +about [5-9](\.[0-9])? MiB' 'fallbacks to malloc: 0'; do
   expect_match out "$line"
 done
-# The child's page is its own.
+# The child has a page of its own.
 expect_status 0 "$SMALLOC" stats "$child" --json
 json_is out 'd["counters"]["big_bytes_now"] >> 20 == 16'
 json_is out '[s["superpages"] for s in d["sites"] if s["function"] == "matrix"] == [8]'
 expect_status 0 "$SMALLOC" stats "$pid" --json
 json_is out 'd["counters"]["big_bytes_now"] >> 20 == 64'
-# From inside and from outside: the same keys.
+# The report of the process and of smalloc stats have the same keys.
 json_is inside.json 'd["schema"] == "smalloc.stats/1" and d["pid"] == '"$pid"
 python3 - out inside.json <<'E' || fail "keys differ"
 import json, sys
@@ -73,7 +74,7 @@ for k in outside.keys() | inside.keys():
     if outside.get(k) != inside.get(k): sys.exit(f"{k}: {outside.get(k)} outside, {inside.get(k)} inside")
 E
 expect_status 3 "$SMALLOC" stats "$pid" --fail-if 'counters.big_objects_now >= 1'
-# --watch goes on until the process ends, which is no failure.
+# --watch continues until the process ends, which is no failure.
 "$SMALLOC" stats "$pid" --watch 0.1 >watched & watcher=$!
 for _ in $(seq 600); do [ "$(grep -c 'heaps running' watched)" -lt 2 ] || break; sleep 0.1; done
 stop
@@ -82,7 +83,7 @@ wait $watcher || status=$?
 [ $status = 0 ] || fail "--watch returned $status"
 [ "$(grep -c 'heaps running' watched)" -ge 2 ] || fail "--watch looked once"
 
-# Without stats:sites big objects are known all the same; with stats:off nothing is.
+# Without stats:sites the sites of big objects are still known; with stats:off nothing is.
 start ""
 expect_status 0 "$SMALLOC" stats "$pid"
 expect_match out '^matrix .* 64 MiB .*32$'
@@ -94,7 +95,7 @@ expect_match err 'heaps have not started.*stats:off'
 stop
 start "" closing
 if [ "$(id -u)" = 0 ]; then
-  expect_status 0 "$SMALLOC" stats "$pid" # by its mappings
+  expect_status 0 "$SMALLOC" stats "$pid" # found by its mappings
   runuser=$(command -v runuser || true)
   if [ -n "$runuser" ] && id nobody >/dev/null 2>&1; then
     cp "$SMALLOC" smalloc && chmod 755 . smalloc

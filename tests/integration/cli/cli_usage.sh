@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Usage errors are 2, help is 0, opens with two examples and fits 40 lines.
+# Usage errors exit with 2. Help exits with 0, begins with two examples and fits into 40 lines.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 expect_status 2 "$SMALLOC"
@@ -9,7 +9,7 @@ for option in --help --version --man; do
 done
 expect_error 2 'unknown verb \(calibrat\): the verbs are doctor, sites, run, ' "$SMALLOC" calibrat
 expect_match err '^hint: smalloc --help'
-# An option in the verb's place belongs to the command, and so does the help that explains it.
+# An option in the place of a verb belongs to the command, as does the help that explains it.
 expect_error 2 '\(smalloc\): ' "$SMALLOC" --bogus
 expect_match err '^hint: smalloc --help$'
 expect_error 2 'smalloc sites' "$SMALLOC" sites

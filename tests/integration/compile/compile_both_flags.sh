@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# -fplugin and -fpass-plugin together, also by way of a symbolic link: the passes run once.
+# With both -fplugin and -fpass-plugin, also through a symbolic link, the passes run once.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

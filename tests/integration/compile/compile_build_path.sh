@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Builds in two folders give the same bytes wherever they do without the plugin, and no name of the folder comes from it.
+# Builds in two folders give the same bytes wherever they do without the plugin. The plugin adds no
+# folder name.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >s.c <<'C'
@@ -44,7 +45,8 @@ for d in one another; do
   cp s.c s.cpp $d/src/
   cp "$SMALLOC_SOURCE/tests/oracle/machine.json" $d/machine.json
 done
-# built OUT COMMAND...: the same in both folders, with @ for the folder, as build systems call a compiler.
+# built OUT COMMAND...: the output is the same in both folders; @ stands for the folder, as build
+# systems call a compiler.
 built() {
   local out=$1 d
   shift
@@ -55,7 +57,7 @@ built() {
 same() { cmp -s "one/build/$1" "another/build/$1"; }
 paths() { { grep -aob "$here/one" "one/build/$1" || true; } | wc -l; }
 checked=0
-# check WHAT COMMAND... %: the plugin's flags come where % stands.
+# check WHAT COMMAND... %: % stands for the plugin's flags.
 check() {
   local what=$1 argument
   shift
@@ -82,7 +84,7 @@ for source in s.c s.cpp; do
   for map in -ffile-prefix-map=@=. -ffile-prefix-map=@=/usr/src/package -fmacro-prefix-map=@=. "-fmacro-prefix-map=@/src=a -fdebug-prefix-map=@=b"; do
     read -ra maps <<<"$map"
     for flags in "" -masm=intel -O3 "-g -fdebug-compilation-dir=."; do
-      [[ $map = -fmacro-prefix-map=@=. && $flags = -g* ]] && continue # sites are where debug information says
+      [[ $map = -fmacro-prefix-map=@=. && $flags = -g* ]] && continue # sites use the folder of the debug information
       read -ra more <<<"$flags"
       check "$source $map $flags" "$cc" -O2 "${maps[@]}" "${more[@]}" % -c @/src/$source
     done
@@ -95,12 +97,13 @@ for source in s.c s.cpp; do
       misses_linker lld >/dev/null || check "$source $map $lto linked" "$cc" -O2 $lto -fuse-ld=lld "${maps[@]}" % @/src/$source
     done
   done
-  # What lies where the compiler runs needs no map.
+  # Files in the compiler's working directory need no map.
   for d in one another; do cp $source $d/build/; done
   check "$source beside" "$cc" -O2 % -c $source
 done
 [ $checked -ge 60 ] || fail "only $checked builds were the same without us"
-# A link with LTO decides with the machine that the units were compiled for, wherever its file has gone.
+# A link with LTO uses the machine profile that the units were compiled for, although its file has
+# moved.
 if ! misses_linker lld; then
   "$CLANG" -O2 -flto -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=one/machine.json -c s.c -o s.o
   rm one/machine.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Whoever else reads line information finds what it finds without the plugin: gcov, clang's coverage, profiles of both kinds, samples,
-# records of optimisations.
+# Other readers of line information get the same results as without the plugin: gcov, clang's
+# coverage, profiles of both kinds, samples, optimisation records.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 tool() { command -v "$1-22" || command -v "/usr/lib/llvm-22/bin/$1" || skip "no $1"; }
@@ -73,14 +73,14 @@ for source in q.c q.cpp; do
   done
 done
 
-# clang_coverage_of SOURCE FLAG...: what llvm-cov shows.
+# clang_coverage_of SOURCE FLAG...: prints what llvm-cov shows.
 clang_coverage_of() {
   "$(compiler "$1")" "${@:2}" -fprofile-instr-generate -fcoverage-mapping "src/$1" -o mapped
   LLVM_PROFILE_FILE=$tmp/mapped.raw ./mapped >/dev/null
   "$profdata" merge mapped.raw -o mapped.prof
   "$cov" show ./mapped -instr-profile=mapped.prof
 }
-# optimised FLAG...: what passes after ours say, and where.
+# optimised FLAG...: prints the remarks of passes that run after the plugin's, with their places.
 optimised() {
   "$CLANG" -O3 -c src/q.c -o q.o "$@" -fsave-optimization-record=yaml -foptimization-record-file=q.yaml -foptimization-record-passes=loop-vectorize
   grep -E '^(--- |Name|DebugLoc|Function)' q.yaml
@@ -96,7 +96,7 @@ optimised "$plugin" >with
 grep -q DebugLoc without || fail "no record"
 cmp -s without with || fail "the record differs: $(diff without with | head -n 5)"
 
-# A profile is the same program's with and without us.
+# A profile made with the plugin fits the program without it, and the other way round.
 for kind in -fprofile-generate -fprofile-instr-generate; do
   for trained in "" "$plugin"; do
     "$CLANG" -O2 $kind ${trained:+"$trained"} src/q.c -o instrumented

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Allocation inside try, in constructors and during unwinding: C++ exceptions and bad_alloc are kept.
+# Allocation inside try, in constructors and during unwinding: C++ exceptions and bad_alloc still
+# work.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >e.cpp <<'C'

@@ -13,7 +13,7 @@ for input in gather.ll gather.bc; do
   quietly "$CLANG" -O2 -fpass-plugin="$PLUGIN" $input "${LINK_LIBRARY[@]}" -o with
   runs_huge ./with
 done
-# IR that was rewritten already is left as it is.
+# IR that is already rewritten stays unchanged.
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -S -emit-llvm gather.c -o rewritten.ll
 quietly "$CLANG" -O2 -fpass-plugin="$PLUGIN" rewritten.ll -o twice
 quietly "$CLANG" -O2 rewritten.ll -o once

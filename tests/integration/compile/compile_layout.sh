@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# layout=on: longer rows, the same results, at every level and over every way to write a subscript.
+# layout=on lengthens rows and keeps the results, at every level and for every form of a subscript.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld

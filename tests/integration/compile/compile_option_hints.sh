@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A plugin option that cannot be used ends with a line that says what to type, under clang and opt.
+# An invalid plugin option ends the compile with a line that says what to type, under clang and opt.
 . "$(dirname "$0")/../support/lib.sh"
 [ -e "$PLUGIN" ] || skip "the plugin is not built"
 echo 'int x;' >a.c
@@ -14,7 +14,7 @@ hint haep=split '-fplugin-arg-smalloc-KEY=VALUE'
 hint sites=/proc/nowhere 'a directory that you may write to'
 hint profile-generate=a.c 'a directory that the program may write to'
 hint machine=/nowhere.json 'smalloc machine list'
-# A directory of somebody else's is a warning: the program may run as them.
+# A directory of another user is a warning: the program may run as that user.
 expect_status 0 "$CLANG" -O2 -c -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate=nowhere/yet a.c -o a.o
 [ ! -s err ] || fail "a directory that the program will make: $(cat err)"
 expect_status 0 "$CLANG" -O2 -c -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate a.c -o a.o

@@ -22,11 +22,11 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" -c own.c -o own.o
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -c gather.c -o gather.o
 quietly "$CLANG" gather.o own.o -o without
 runs_plain ./without
-# The program's own free wins: libsmalloc steps aside.
+# The program's own free takes precedence: libsmalloc does nothing.
 quietly "$CLANG" gather.o own.o "${LINK_LIBRARY[@]}" -o with
 runs_plain ./with
 runs_plain env LD_PRELOAD="$LIB" ./without
-# Hidden ones, too, which no symbol look-up finds.
+# This holds for hidden functions as well, which no symbol look-up finds.
 quietly "$CLANG" -O2 -fvisibility=hidden -fplugin="$PLUGIN" -c own.c -o own.o
 quietly "$CLANG" gather.o own.o "${LINK_LIBRARY[@]}" -o with
 runs_plain ./with

@@ -9,7 +9,7 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" -x c-header all.h -o all.h.pch
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -include-pch all.h.pch gather.c -o program
 has_sites program || fail "no sites"
 runs_plain ./program
-# A header built without the plugin is usable with it, and the other way round.
+# A header built without the plugin is usable with it, and the reverse.
 quietly "$CLANG" -O2 -x c-header all.h -o plain.pch
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -include-pch plain.pch gather.c -o program
 quietly "$CLANG" -O2 -include-pch all.h.pch gather.c -o program

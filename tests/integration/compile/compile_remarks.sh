@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# -Rpass=smalloc names the site by line with and without -g; -fsave-optimization-record has it, too.
+# -Rpass=smalloc names the site by line with and without -g; -fsave-optimization-record contains it
+# as well.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

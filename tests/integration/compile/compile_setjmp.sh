@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# setjmp and longjmp across allocations: variables and memory are as without the plugin.
+# setjmp and longjmp across allocations: variables and memory have the same contents as without the
+# plugin.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >j.c <<'C'

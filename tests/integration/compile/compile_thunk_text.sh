@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Thunks, constructor and promotion points that are written as assembly do what those do that are built as IR: a program has
-# entries of its own, which spoil every register that they may, refuse, serve, throw and look at the stack, and says what
-# they were asked.
+# Thunks, constructors and promotion points written as assembly behave as those built as IR. A
+# program defines its own entries, which overwrite every register that they may, refuse, serve,
+# throw and check the stack. They print their arguments.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 [ "$(uname -m)" = x86_64 ] || skip "assembly is for x86-64"
 cat >sites.cpp <<'C'
 #include <cstdlib>
 #include <new>
-// Each in a function of its own: nothing is inlined, everything is known by its number.
+// Each call is in a function of its own: nothing is inlined, everything has a number.
 #define SITE __attribute__((noinline)) extern
 SITE void *by_malloc(size_t n) { return malloc(n); }
 SITE void *by_calloc(size_t n, size_t of) { return calloc(n, of); }
@@ -24,7 +24,7 @@ SITE void *by_aligned_nothrow(size_t n, size_t a) { return ::operator new[](n, s
 C
 cat >loop.cpp <<'C'
 #include <cstdlib>
-// Superpages pay from sizes on that are tested where it allocates.
+// Superpages pay from a size on that is checked at the allocation.
 double swept(long rows, long columns) {
   double *a = (double *)malloc(rows * columns * sizeof(double)), sum = 0;
   for (long i = 0; i < rows * columns; i++)
@@ -83,13 +83,13 @@ static bool knownCell(smalloc_cell *cell) {
     if (cells[i] == cell) return true;
   return false;
 }
-// Everything that an entry may spoil.
+// Everything that an entry may overwrite.
 #define SPOIL asm volatile("mov $-1,%%rax; mov %%rax,%%rcx; mov %%rax,%%rdx; mov %%rax,%%rsi; mov %%rax,%%rdi; mov %%rax,%%r8;" \
   "mov %%rax,%%r9; mov %%rax,%%r10; mov %%rax,%%r11" ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory")
 static void *answer(const char *name, size_t first, size_t second, smalloc_cell *cell) {
   inMain = false;
   _Unwind_Backtrace(frame, nullptr);
-  alignas(16) volatile char here[16]; // the compiler takes the stack to be aligned
+  alignas(16) volatile char here[16]; // the compiler assumes an aligned stack
   asked++;
   if (!quiet) printf("%s %zu %zu: cell %d stack %d back to main %d\n", name, first, second, knownCell(cell), (size_t)__builtin_frame_address(0) % 16 == 0 && (size_t)here % 16 == 0, inMain);
   if (throws) throw std::runtime_error(name);
@@ -200,14 +200,14 @@ int main() {
 C
 quietly "$CLANGXX" -O1 -I"$SMALLOC_SOURCE/smalloc/include" -fno-builtin -fPIE -c runtime.cpp -o runtime.o
 plain=("$CLANGXX" -O2 -Wno-unused-command-line-argument -fplugin="$PLUGIN")
-all=(-fplugin-arg-smalloc-heap=superpage) # every site asks
+all=(-fplugin-arg-smalloc-heap=superpage) # every site calls the entry
 # build_with FLAGS...: ./program
 build_with() {
   quietly "${plain[@]}" "$@" "${all[@]}" -c sites.cpp -o sites.o
   quietly "${plain[@]}" "$@" -fplugin-arg-smalloc-machine=zen3 -fplugin-arg-smalloc-first-touch=off -c loop.cpp -o loop.o
   quietly "$CLANGXX" -Wno-unused-command-line-argument "$@" sites.o loop.o runtime.o -o program
 }
-# Another code model, and functions are built as IR: what both print is the same.
+# With another code model thunks are built as IR. Both print the same.
 as_text() {
   "${plain[@]}" "${all[@]}" "$@" -S -o sites.s sites.cpp 2>log || { cat log >&2; fail "does not compile: $*"; }
   found 'Start of file scope inline assembly' <sites.s
@@ -247,7 +247,7 @@ for flags in "" "-no-pie -fno-pie" "-fno-omit-frame-pointer -mno-omit-leaf-frame
   expect_status 0 ./program
   diff expected out >&2 || fail "flags ($flags): the program was asked something else"
 done
-# Without any entry it is as if nothing had been added.
+# Without any entry the program behaves as without the plugin.
 cat >bare.cpp <<'C'
 #include <cstdlib>
 void *by_new_aligned(size_t, size_t), *by_malloc(size_t);

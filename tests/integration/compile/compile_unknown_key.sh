@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Wrong plugin options end the compile with our message: key, value, machine.
+# Invalid plugin options end the compile with the plugin's message: key, value, machine.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
@@ -17,7 +17,7 @@ expect_match err 'error:.*profile\.json'
 mkdir folder
 expect_status 1 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$PWD/folder" -c gather.c -o x.o
 expect_match err 'error:'
-# Right ones are accepted.
+# Valid options are accepted.
 for right in heap=auto heap=guest heap=superpage heap=migrate heap=off model=spread model=paper machine=zen4 machine=native \
   rewrite=candidates rewrite=all root=/ layout=off first-touch=on first-touch=off numa=off; do
   quietly "$CLANG" -O2 -Werror -fplugin="$PLUGIN" -fplugin-arg-smalloc-$right -c gather.c -o x.o

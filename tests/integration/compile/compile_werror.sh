@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# -Werror -Weverything: the plugin makes no warning of its own, compiling or linking; output is reproducible.
+# With -Werror -Weverything the plugin causes no warning, compiling or linking; output is
+# reproducible.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

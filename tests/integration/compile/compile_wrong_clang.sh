@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A compiler that is not clang 22 is refused by the wrapper in words, not by a loader error.
+# The wrapper refuses a compiler that is not clang 22 with a clear message, not with a loader error.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
-# A compiler of another version: an installed one, and one that says so.
+# A compiler of another version: an installed one, and a script that prints that version.
 printf '#!/bin/sh\necho "Debian clang version 14.0.6"\n' >old-clang
 chmod +x old-clang
 for compiler in "$PWD/old-clang" gcc clang-14 clang-19 clang-21; do

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Many commands write to one history that does not exist yet, and many programs report meanwhile: nobody fails, nothing is lost.
+# Many commands write to one history that does not exist yet, and many programs report meanwhile: no
+# command fails and no report is lost.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 mkdir -p "$XDG_STATE_HOME/smalloc/runs"
 chmod 700 "$XDG_STATE_HOME/smalloc/runs"
-: >"$XDG_STATE_HOME/smalloc/smalloc.db" # as it is while another command makes it
+: >"$XDG_STATE_HOME/smalloc/smalloc.db" # an empty file, as while another command creates it
 expect_status 0 "$SMALLOC" db list
 rm "$XDG_STATE_HOME/smalloc/smalloc.db"*
 report() { # WRITER NUMBER
   echo '{"schema":"smalloc.run/1","program":"aa'"$1"'","path":"app","host":"h","pid":'"$2"',"started_ns":'"$2"',"kind":"base","user_seconds":1}'
 }
-# A command each finds the reports of all; six start at once.
+# Each command can take the reports of all programs; six start at once.
 writers=6 each=30
 for w in $(seq $writers); do
   (

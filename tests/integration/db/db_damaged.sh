@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A history of which one place was overwritten, anywhere in it: a command uses it, or refuses it with exit status 1. A refused history is
-# unchanged, the log beside it too, and no report of a run is lost.
+# A history with one overwritten place anywhere in it. A command either uses it, or refuses it with
+# exit status 1. A refused history and its log stay unchanged, and no report of a run is lost.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 python3 - "$SMALLOC" <<'PY'
@@ -61,7 +61,8 @@ def attempt(damaged, what, log=None):
 
 counts = {"used": 0, "refused": 0}
 pages = len(whole) // 4096
-# The start of each page is where a tree is described; the first two pages have the tables' definitions. Then anywhere.
+# The start of each page describes a tree; the first two pages hold the definitions of the tables.
+# Then random places.
 places = [page * 4096 + at for page in range(pages) for at in (numbers.randrange(16), numbers.randrange(4096))]
 places += [numbers.randrange(8192) for _ in range(60)] + list(range(0, 100, 4))
 for place in places:
@@ -73,7 +74,7 @@ for size in (len(whole) // 2, len(whole) - 4096, 4096, 5000, 100, 50):
     counts[attempt(whole[:size], ("cut", size))] += 1
 assert counts["used"] > 10 and counts["refused"] > 100, counts
 
-# What a command that was killed has left in the log is still there when the file below it turns out to be damaged.
+# A killed command's log is kept when the file below it turns out to be damaged.
 shutil.rmtree(state)
 os.makedirs(state, mode=0o700)
 open(database, "wb").write(whole)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The loop record, analyze, apply with a history in between: the input is known again, the agent takes what the profile chose,
-# the run reports that it held, and the next command has it; then what smalloc db and smalloc diff make of it.
+# The loop of record, analyze and apply with a history. The next run has the known input, the agent
+# takes the profile's choice, the run reports that it held, and the next command reads that. Then
+# the output of smalloc db and smalloc diff.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_recorded_app
@@ -23,7 +24,7 @@ json_is out 'd["runs"][0]["kind"] == "recorded" and d["runs"][0]["input"] == d["
 json_is out 'd["analyses"][0]["ranking"][0]["superpages"] == 32'
 
 need_thp
-# The same input: taken, held, reported; another one: by PMB.
+# With the same input: taken, held, reported. With another one: selected by PMB.
 runs_huge "$SMALLOC" apply -q -- ./app one
 runs_huge "$SMALLOC" apply -q -- ./app two
 find "$XDG_STATE_HOME/smalloc/runs" -name "$id.jsonl" -perm 600 | found . || fail "no report of one's own"
@@ -31,7 +32,7 @@ find "$XDG_STATE_HOME/smalloc/runs" -name "$id.jsonl" -perm 600 | found . || fai
 expect_status 0 "$SMALLOC" db show ./app --json
 json_is out '[r["policy"] for r in d["runs"]] == [None, "same-input", "other-input"]'
 json_is out 'all(r["kind"] == "superpages" and r["superpages_peak"] >= 24 and r["minor_faults"] > 0 for r in d["runs"][1:])'
-# The directive insists on superpages; one was touched in advance all the same, to know what it takes here.
+# The directive requires superpages. One was still touched in advance, to measure its cost here.
 ! times_touches || json_is out 'all(r["superpages_touched"] == 1 and 0 < r["touch_seconds"] < r["seconds"] for r in d["runs"][1:])'
 json_is out 'any(v["verdict"] == "held" and v["taken"] and v["superpages_predicted"] == 32 for v in d["runs"][1]["directives"])'
 json_is out '[x["held"] for x in d["directives"] if x["superpages"] == 32] == [2]'
@@ -40,7 +41,7 @@ expect_status 0 "$SMALLOC" db export ./app -o exported.directives
 expect_match exported.directives 'page=2m .*superpages=32 .*held=2/2'
 runs_huge env SMALLOC_CONF=heap:guest,directives:exported.directives,validate:off ./app
 [ -z "$(ls "$XDG_STATE_HOME/smalloc/runs")" ] || fail "validate:off reports"
-# A failed directive loses its rank: three runs in which the site was not what the profile said.
+# A failed directive loses its rank: in three runs the site did not do what the profile predicted.
 for i in 1 2 3 4 5; do
   site=$(grep superpages=32 exported.directives | cut -c1-16)
   echo '{"schema":"smalloc.run/1","program":"'"$id"'","path":"app","host":"h","pid":'$i',"started_ns":'$i',"kind":"superpages","policy":"same-input","directives":[{"site":"'"$site"'","context":null,"taken":true,"superpages_predicted":32,"superpages_peak":0,"live_bytes_peak":0,"verdict":"failed"}]}'
@@ -61,7 +62,7 @@ expect_match out '^SITE +PAGE +RANK +PMB +LEFT'
 expect_match out 'given up'
 expect_status 0 "$SMALLOC" db export ./app
 expect_match out '^# smalloc.directives/1 base_faults=[0-9]+ base_input=[0-9a-f]{16} base_most_ms=[0-9]+ base_ms=[0-9]+ base_runs=[0-9]+ '
-# Where a PMU counts, misses stand beside what was predicted; here nobody does.
+# Where a PMU counts, misses are printed beside the prediction; here there is no PMU.
 expect_status 0 "$SMALLOC" db show ./app
 [ -n "$(find /sys/bus/event_source/devices -name 'cpu*' 2>/dev/null)" ] || expect_no_match out 'TLB misses'
 cp "$XDG_STATE_HOME/smalloc/smalloc.db" counted.db
@@ -80,7 +81,8 @@ expect_match out '^TLB misses of a run, counted: 5.12e\+07 on base pages, 1.23e\
 expect_status 0 "$SMALLOC" db show ./app --db counted.db --json
 json_is out 'd["comparison"]["base_tlb_misses"] == 51234567 and d["comparison"]["superpage_tlb_misses"] == 123456'
 json_is out 'd["comparison"]["prediction"]["page_faults_base"] == 17000 and d["deviations"] == []'
-# As with first touches; what is off by more than twice asks for another recording, in `apply` as well.
+# The same for first touches. If a count is off by more than a factor of two, another recording is
+# suggested, also by `apply`.
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
 expect_match out '^page faults of a run: 1.71e\+04 on base pages, 789 with directives; predicted 1.7e\+04 and 600$'
 expect_match out '^first touch of a superpage: 0.250 ms; predicted [0-9.]+$'
@@ -91,7 +93,7 @@ db = sqlite3.connect("counted.db")
 db.execute("UPDATE runs SET minor_faults = 71234, tlb_misses = 1.5e7 WHERE kind = 'base'")
 db.commit()
 PY
-# What another machine's TLB should miss is nobody's deviation.
+# A prediction for another machine's TLB causes no deviation.
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
 expect_match out '^these runs are not what was analysed \(7.12e\+04 page faults instead of 1.7e\+04(, 1.5e\+07 TLB misses instead of 5e\+07)?\): '
 python3 - "$("$SMALLOC" machine show --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["name"])')" <<'PY'
@@ -130,14 +132,15 @@ for program in one two; do
 done
 expect_status 0 "$SMALLOC" diff one.json two.json
 expect_match err '^smalloc: warning: different programs \(two.json\): one and two'
-# A new build of the same program takes over what its sites have earned.
+# A new build of the same program inherits the record of its sites.
 "$CLANG" -O1 -g -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
 expect_status 0 "$SMALLOC" apply -n -- ./app one
 expect_match err "takes over the directives of its build $id"
 expect_status 0 "$SMALLOC" db export ./app
 expect_match out 'superpages=32 .*held=2/7'
 expect_no_match out "$id"
-# A build elsewhere has nothing of its own: what was looked for is said, and what there is of the same name, with what makes it hold.
+# A build in another folder has no history of its own. The message names what was searched, programs
+# of the same name, and how to make their history apply.
 mkdir elsewhere
 "$CLANG" -O1 -g -DTABLE=1 -Wl,--build-id=0x0123456789 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o elsewhere/app "${LINK_LIBRARY[@]}"
 expect_error 125 "cannot find directives \\(elsewhere/app\\): the history \\($XDG_STATE_HOME/smalloc/smalloc.db\\) has none for build-id 0123456789, nor for an earlier build at $tmp/elsewhere/app; it has some for $tmp/app \\(build-id [0-9a-f]+\\)$" "$SMALLOC" apply -- elsewhere/app one
@@ -159,7 +162,7 @@ expect_status 0 "$SMALLOC" db prune --db other.db --older-than 0s --keep 2 --jso
 # The new build has never run, the old one keeps two runs.
 json_is out 'd["removed"]["runs"] > 3 and d["removed"]["programs"] == 1'
 expect_status 3 "$SMALLOC" db list --db other.db --fail-if 'totals.runs <= 2'
-# A threshold that is none is said before anything is forgotten.
+# An invalid threshold is reported before anything is deleted.
 expect_status 0 "$SMALLOC" db list --db other.db --json
 mv out before.json
 expect_error 2 "no key 'removed.run'" "$SMALLOC" db prune --db other.db --older-than 0s --keep 0 --fail-if 'removed.run > 0'
@@ -167,7 +170,7 @@ expect_status 0 "$SMALLOC" db list --db other.db --json
 cmp -s out before.json || fail "something was forgotten"
 expect_status 0 "$SMALLOC" db prune --db other.db --older-than 0s --keep 0 --json
 json_is out 'd["removed"]["programs"] == 1'
-# What stands on the command line.
+# Arguments of the command line.
 expect_error 2 '--older-than much' "$SMALLOC" db prune --older-than much
 expect_error 2 '' "$SMALLOC" db
 expect_error 1 'cannot find the program in the history \(feed\): no build-id begins so' "$SMALLOC" db show feed
@@ -178,7 +181,7 @@ import json
 import os
 import sqlite3
 import sys
-# Two programs whose build-ids begin alike: the history of a copy has a second one.
+# Two programs whose build-ids begin alike: the history of a copy contains a second one.
 database = os.path.join(os.environ["XDG_STATE_HOME"], "smalloc", "smalloc.db")
 source, copy = sqlite3.connect(database), sqlite3.connect("two.db")
 source.backup(copy)
@@ -191,13 +194,13 @@ expect_error 1 'cannot find the program in the history \(abcdef0\): 2 build-ids 
 "$CC" -O1 -x c - -o nameless -Wl,--build-id=none <<<'int main(void) { return 0; }'
 expect_error 1 'cannot find the program in the history \(./nameless\): it has no build-id' "$SMALLOC" db show ./nameless
 expect_match err '^hint: link it with -Wl,--build-id$'
-# Documents of two kinds have little in common, and that is said.
+# Documents of two kinds have little in common, and a message says so.
 expect_status 0 "$SMALLOC" machine show zen4 --json
 mv out machine.json
 expect_status 0 "$SMALLOC" diff one.json machine.json
 expect_match err '^smalloc: warning: different kinds of documents \(machine.json\)'
 expect_error 127 'nosuch' "$SMALLOC" apply -- nosuch
-# What is there and cannot be run is not said to be missing.
+# A file that exists but cannot be executed is not reported as missing.
 expect_error 126 'cannot run the command \(./gather.c\): permission denied' "$SMALLOC" apply --base -- ./gather.c
 expect_match err '^hint: ls -l ./gather.c$'
 expect_status 0 "$SMALLOC" apply -n --directives app.directives --input night --budget 64m -- ./app one

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where the history cannot be - another user's HOME, none, one that is no place - commands do what they can without: the program's
-# status is its own, an analysis is written. Who only reads makes no history.
+# If there can be no history (another user's HOME, no HOME, an invalid one), commands work without
+# it. A started program keeps its status, and an analysis is written. A command that only reads
+# creates no history.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
@@ -34,14 +35,14 @@ for home in "$tmp/sealed" /nonexistent relative ''; do
   [ -e t.directives ] || fail "HOME=$home: no directives"
   rm -f t.directives
   status=1
-  [ "$home" != /nonexistent ] || status=0 # nothing there, and nobody wants to write
+  [ "$home" != /nonexistent ] || status=0 # there is no file, and the command writes none
   HOME=$home expect_status $status "${user[@]}" "$SMALLOC" db list
   expect_no_match err 'unexpected|filesystem'
 done
 HOME=relative expect_error 1 '\(HOME\): it is no absolute path' "$SMALLOC" db list
 HOME='' expect_error 1 '\(HOME\): it is not set' "$SMALLOC" db list
 chmod 700 ../sealed
-# An empty file of somebody's is no history.
+# An empty file of another program is no history.
 : >mine
 expect_error 1 '\(mine\): there is no history in it' "$SMALLOC" db list --db mine
 [ ! -s mine ] && [ ! -e mine-wal ] && [ ! -e mine-shm ] || fail "it has been written to: $(ls -l)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The same history on a real PostgreSQL server, which this script starts as an ordinary user in a folder of its own: schema, writers at a time,
-# merge from and to a file, and clear errors.
+# The same history on a real PostgreSQL server, which this script starts as an ordinary user in a
+# folder of its own: schema, concurrent writers, merge from and to a file, and clear errors.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -1)
@@ -16,7 +16,7 @@ else
   as() { (cd server && "$@"); }
 fi
 as "$bin/initdb" -D "$tmp/server/data" -A trust -U tester --no-sync >init.log 2>&1 || { cat init.log; skip "initdb does not work here"; }
-# A socket only: no port that could be somebody's.
+# Only a socket, because a port might belong to another server.
 as "$bin/pg_ctl" -D "$tmp/server/data" -w -t 60 -l "$tmp/server/log" -o "-k $tmp/server -c listen_addresses= -c fsync=off -c shared_buffers=8MB" start >start.log 2>&1 ||
   { cat start.log server/log; skip "the server does not start here"; }
 trap 'as "$bin/pg_ctl" -D "$tmp/server/data" -m immediate stop >/dev/null 2>&1 || true; rm -rf "$tmp"' EXIT
@@ -26,7 +26,7 @@ sql() { as "$bin/psql" -h "$tmp/server" -U tester -d history -Atc "$1"; }
 
 expect_status 0 "$SMALLOC" db list --db "$db" --json
 json_is out 'd["totals"]["programs"] == 0 and d["version"] >= 2'
-# As much in it as a file has, by the same way.
+# The server gets the same contents as a file, by the same commands.
 mkdir -p "$XDG_STATE_HOME/smalloc/runs"
 for n in 1 2 3; do
   echo '{"schema":"smalloc.run/1","program":"aa","path":"/bin/o'"'"'brien","host":"h","pid":1,"started_ns":'$n',"kind":"base","user_seconds":1.5,"minor_faults":7,"directives":[{"site":"0123456789abcdef","taken":true,"verdict":"held"}]}'
@@ -51,7 +51,7 @@ if [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] && [ -r "$PLUGIN" ]; then
   expect_status 0 "$SMALLOC" db export ./app --db "$db"
   expect_match out '^[0-9a-f]{16} page=2m rank=1 pmb=100.0 superpages=32 numa=- # '
 fi
-# Writers at a time, each with reports of its own.
+# Concurrent writers, each with its own reports.
 for w in 1 2 3 4; do
   (
     export XDG_STATE_HOME=$tmp/state.$w

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Predictions learn from runs: what three runs of each kind have saved of what was predicted is what the next analysis expects,
-# of another build at the same path and of another input, too.
+# Predictions learn from runs. Three runs of each kind show the share of the predicted saving that
+# was realised. The next analysis uses that share, also for another build at the same path and for
+# another input.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -14,7 +15,8 @@ json_is out 'd["expected"]["learned_from"] == {"inputs": 0, "base_runs": 0, "sup
 expect_status 0 "$SMALLOC" analyze one.trace --machine zen4 --seconds 0.001 --no-db
 expect_match out '^expected of a run: [0-9.e-]+ s saved$'
 
-# What libsmalloc would report of a program that hides half of its walks: of the next build, which is made of the same source.
+# Reports as libsmalloc writes them for a program that hides half of its walks. They are of the next
+# build, which has the same source.
 build_app -O1 -g
 second=$(build_id)
 [ "$first" != "$second" ] || fail "the test needs two builds"
@@ -40,7 +42,7 @@ predicted=$(python3 -c 'import json,sys; print(json.load(sys.stdin)["expected"][
   < <("$SMALLOC" analyze one.trace --machine zen4 --seconds 0.001 --no-db --json -q))
 half=$(python3 -c "print(10 - $predicted / 2)")
 reports base 10 ""
-reports superpages "$half" short # they had not what was chosen
+reports superpages "$half" short # these runs did not get the chosen superpages
 expect_status 0 "$SMALLOC" analyze two.trace --machine zen4 --seconds 0.001 --json
 json_is out 'd["expected"]["realised_share"] == 1'
 reports superpages "$half" held
@@ -54,7 +56,7 @@ json_is out 'abs(d["expected"]["realised_share"] - 0.5) < 1e-6 and d["expected"]
 json_is out 'abs(d["expected"]["saved_seconds"] * 2 / d["expected"]["saved_seconds_by_calibration"] - 1) < 1e-6'
 expect_status 0 "$SMALLOC" analyze two.trace --machine zen4 --seconds 0.001
 expect_match out '^expected of a run: [0-9.e-]+ s saved \([0-9.e-]+ s by calibration; 3 runs have saved 0\.50 of what was predicted\)$'
-# Not by another machine profile, nor from a history that is not asked.
+# The share does not apply to another machine profile, nor with a history that is not used.
 expect_status 0 "$SMALLOC" analyze two.trace --machine zen3 --seconds 0.001 --json
 json_is out 'd["expected"]["realised_share"] == 1'
 expect_status 0 "$SMALLOC" analyze two.trace --machine zen4 --seconds 0.001 --no-db --json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A history that is damaged, of a later version, somebody else's, or not to be written to: a clear error, exit 1, and every byte as it was.
+# A history that is damaged, of a later version, of another program, or read-only: a clear error,
+# exit status 1, and unchanged bytes.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 refused() { # FILE WHY COMMAND...
@@ -13,7 +14,7 @@ refused() { # FILE WHY COMMAND...
 head -c 8192 /dev/urandom >noise.db
 printf 'SQLite format 3\0' >torn.db
 head -c 100000 /dev/urandom >>torn.db
-# What was never a database is likely to be something that is needed: no hint moves it away.
+# A file that was never a history is probably needed: no hint suggests moving it.
 refused noise.db 'it is damaged, or no database' "$SMALLOC" db list --db noise.db
 expect_match err '^hint: another file with --db FILE$'
 refused torn.db 'it is damaged$' "$SMALLOC" db list --db torn.db
@@ -37,22 +38,22 @@ expect_error 1 'there is no such file' "$SMALLOC" db list --db nosuch.db
 [ ! -e nosuch.db ] || fail "looking made it"
 expect_error 1 'it is a directory' "$SMALLOC" db merge --db "$tmp" newer.db
 expect_error 1 'there is no such file' "$SMALLOC" db merge --db ok.db nosuch.db
-# Nowhere to write: said before an analysis is lost.
+# An unwritable history is reported before an analysis is lost.
 expect_error 1 'cannot use the history \(/proc/smalloc.db\): it cannot be made' "$SMALLOC" db merge --db /proc/smalloc.db newer.db
 expect_match err '^hint: another place with --db FILE'
 expect_error 1 'cannot use the history \(newer.db/x.db\): ' "$SMALLOC" db merge --db newer.db/x.db newer.db
 expect_match err '^hint: '
-# Parts that there are not.
+# Missing tables or columns.
 for verb in db trace numa directives; do
   expect_error 2 "unknown part of smalloc $verb \\(foo\\): they are " "$SMALLOC" $verb foo
   expect_match err "^hint: smalloc $verb --help"
   expect_error 2 "cannot understand the command line \\(smalloc $verb\\): it takes one of " "$SMALLOC" $verb
 done
-# No home: nowhere to keep it.
+# Without a home there is no place for the history.
 expect_error 1 'cannot find the history \(HOME\): it is not set' env -u HOME -u XDG_STATE_HOME "$SMALLOC" db list
 expect_match err '^hint: --db FILE'
 expect_status 0 env -u HOME -u XDG_STATE_HOME "$SMALLOC" db merge --db ok.db ok.db
-# May only be read: list works, and what writes says so.
+# A read-only history: list works, and commands that write report it.
 if [ "$(id -u)" = 0 ]; then
   command -v runuser >/dev/null && id nobody >/dev/null 2>&1 || skip "no runuser, or no user nobody"
   as() { runuser -u nobody -- "$@"; }

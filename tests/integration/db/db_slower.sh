@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that its directives slow down is put back to base pages, from the reports of its runs to the pages of the next one, and is
-# tried again after a new analysis. Other inputs keep their superpages.
+# A program that its directives slow down is put back to base pages: from the reports of its runs to
+# the pages of the next run. A new analysis tries superpages again. Other inputs keep their
+# superpages.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_recorded_app
@@ -10,7 +11,7 @@ expect_status 0 "$SMALLOC" record -q --source instrumented -o t.trace -- ./app o
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
 expect_status 0 "$SMALLOC" db show ./app --json
 input=$(python3 -c 'import json; print(json.load(open("out"))["analyses"][0]["input"])')
-# Of each kind as many as it says, as libsmalloc reports them.
+# report KIND SECONDS...: one report for each number of seconds, in libsmalloc's form.
 now=$(date +%s%N)
 report() { # KIND SECONDS...
   local kind=$1 s
@@ -23,7 +24,7 @@ report() { # KIND SECONDS...
       >>"$XDG_STATE_HOME/smalloc/runs/$id.jsonl")
   done
 }
-report base 1.00 1.01 1.02 # each has faulted 20,000 times
+report base 1.00 1.01 1.02 # each run faulted 20,000 times
 report superpages 1.5 1.5 1.015 # the last one is within the spread
 expect_status 0 "$SMALLOC" db export ./app
 expect_no_match out 'verdict='
@@ -52,9 +53,9 @@ json_is out 'd["slower_inputs"] == 1 and d["totals"]["on_superpages"] > 0'
 sed 's/ verdict=slower//' slower.directives >always.directives
 expect_status 0 "$SMALLOC" directives diff slower.directives always.directives
 expect_match out '2m \(base with 1 input\) +2m '
-# Of two inputs the latest is told at length, the other counted.
+# Of two inputs the message describes the latest and counts the other.
 input=00000000000000aa
-now=$(date +%s%N) # after the runs of above
+now=$(date +%s%N) # after the runs above
 report base 1 1 1
 report superpages 2 2 2 0.5 0.5 0.5
 expect_status 0 "$SMALLOC" db show ./app
@@ -62,13 +63,13 @@ expect_match out "^slower, and put back to base pages, with 1 input: $(sed -n 's
 report superpages 2 2 2
 expect_status 0 "$SMALLOC" db show ./app
 expect_match out '^slower, and put back to base pages, with 2 inputs: 00000[.]{3}, [0-9a-f]{5}[.]{3}$'
-# Runs of before the next analysis say nothing of its directives.
+# Runs from before the next analysis do not count for its directives.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 -q
 expect_status 0 "$SMALLOC" db export ./app
 expect_no_match out 'verdict='
 need_thp
 runs_huge "$SMALLOC" apply -q -- ./app one
-# What the first line promised, beside this run.
+# The promise of the first line beside this run.
 sed 's/ verdict=slower//' slower.directives >again.directives
 expect_match again.directives ' base_faults=20000 base_input=[0-9a-f]{16} base_most_ms=1020 base_ms=1010 base_runs=3 '
 SMALLOC_CONF=heap:guest,directives:again.directives,stats:exit expect_status 0 ./app one

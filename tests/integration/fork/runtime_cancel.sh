@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Neither malloc nor free is a cancellation point, as POSIX has it: a thread that is cancelled ends behind them, not inside with our locks
-# taken, whatever files we read there.
+# Neither malloc nor free is a cancellation point, as POSIX requires. A cancelled thread ends after
+# the call, not inside it with libsmalloc's locks held, whatever files libsmalloc reads there.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Superpages that a fork has broken are made again once the child is gone, of big objects and of small ones, with calls of the allocator
-# and without; while the child shares the memory nothing is copied. The statistics say what is so.
+# Superpages that a fork has broken are made again once the child has ended: of big and of small
+# objects, with and without calls of the allocator. While the child shares the memory nothing is
+# copied. The statistics report both states.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_thp
@@ -47,14 +48,14 @@ int main(int argc, char **argv) {
   }
   write_all();
   struct timespec moment = {0, 300000000};
-  nanosleep(&moment, NULL); /* rounds pass in which the child shares */
+  nanosleep(&moment, NULL); /* rounds pass while the child shares */
   const long shared = field("AnonHugePages:");
   char line[64];
   snprintf(line, sizeof line, "/proc/%d/smaps_rollup", child);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   long after = 0;
-  /* The program computes: that pays for the collapses. No fixed time: until it is so, or a minute of it has passed. */
+  /* Computing earns the cost of the collapses; ends when they are done, or after a minute. */
   struct timespec now;
   do {
     for (int k = 0; k < 20; k++)
@@ -84,7 +85,7 @@ SMALLOC_CONF+=,heap:superpage
 check 80 env LD_PRELOAD="$LIB" ./plain 1
 check 60 env LD_PRELOAD="$LIB" ./plain 2
 check 120 env LD_PRELOAD="$LIB" SMALLOC_CONF="$SMALLOC_CONF,promoter:calls" ./plain 3 calls
-# What is broken and stays so is no superpage.
+# Superpages that stay broken do not count as superpages.
 cat >left.c <<'C'
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program may fork while other threads promote under a budget: who promotes small objects' superpages asks the big objects
-# for room, and the fork waits for both. A lock too early and all of them wait for ever.
+# A program may fork while other threads promote under a budget. A thread that promotes superpages
+# of small objects asks the heap of big objects for room, and the fork waits for both. If a lock
+# were taken too early, all of them would wait forever.
 . "$(dirname "$0")/../support/lib.sh"
 cat >forks.c <<'C'
 #include <pthread.h>
@@ -48,7 +49,7 @@ int main(void) {
 C
 "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all forks.c -o forks -pthread
 for _ in 1 2 3 4; do
-  # A run takes some seconds; one that waits for ever is ended.
+  # A run takes some seconds; a run that hangs is killed.
   expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF=heap:superpage,budget:8m timeout 120 ./forks
   expect_match out '^ok$'
 done

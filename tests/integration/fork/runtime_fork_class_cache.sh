@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A child of a process that has threads, or had one, goes on with the class heap: its thread's cache there is one that jemalloc's own
-# handlers of fork leave behind. Preloaded with heap:migrate, and by the interface.
+# A child of a process that has or had threads continues to use the class heap. Its thread cache
+# there is one that jemalloc's own fork handlers keep. Preloaded with heap:migrate, and by the
+# interface.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build plain -fno-builtin <<'E'
@@ -20,7 +21,7 @@ static void *worker(void *rounds) {
   while (!rounds && !done) usleep(1000);
   return NULL;
 }
-static int child_of(int depth) { /* and a child of the child's */
+static int child_of(int depth) { /* and a grandchild */
   const pid_t child = fork();
   if (child == 0) {
     for (int i = 0; i < kKept; i++) free(kept[i]);

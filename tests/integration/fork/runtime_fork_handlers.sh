@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The program's own fork handlers allocate, free and wait for threads that do, as they may beside glibc's malloc: none of our locks is
-# held while they run, although the heaps start long after they were registered.
+# The program's own fork handlers allocate, free and wait for threads that allocate, which is
+# allowed with glibc's malloc. libsmalloc holds no lock while they run, although its heaps start
+# long after the handlers were registered.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -14,7 +15,7 @@ TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512)
 TEST_SITE(nodes, SMALLOC_DECISION_SUPERPAGE, SMALLOC_SITE_SMALL, 0);
 static void *volatile big, *volatile small;
 static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
-static void *work(void *x) { /* ends with a cache of jemalloc's */
+static void *work(void *x) { /* ends with a jemalloc cache */
   pthread_mutex_lock(&mine);
   pthread_mutex_unlock(&mine);
   for (int i = 0; i < 1000; i++) free(site_malloc(&nodes, 100));

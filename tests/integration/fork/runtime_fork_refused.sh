@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A child of fork that is refused every new mapping still has counters of its own: what it allocates and frees is not in
-# its parent's statistics, and its own are right.
+# A child of fork for which every new mapping is refused still has its own counters. Its allocations
+# do not appear in its parent's statistics, and its own statistics are correct.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

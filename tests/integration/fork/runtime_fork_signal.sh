@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# In a process with one thread a signal handler may fork while it interrupts an allocation: no lock is taken at fork that
-# its own thread may hold. With several threads, forks at the same time wait for each other and go on.
+# In a process with one thread a signal handler may fork while it interrupts an allocation. Fork
+# then takes no lock that the same thread may hold. With several threads, concurrent forks wait for
+# each other and continue.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t -fno-builtin <<'E'
@@ -13,7 +14,7 @@ build t -fno-builtin <<'E'
 #include <time.h>
 static volatile int forks, inside, hits;
 static time_t began;
-/* Beside other work on the processors a tenth of the forks is enough. */
+/* On a busy machine a tenth of the forks is enough. */
 static int late(void) { return time(NULL) - began > 10; }
 static void child(void) {
   pid_t pid = fork();
@@ -30,7 +31,7 @@ int main(int argc, char **argv) {
   CHECK(sigaction(SIGALRM, &action, NULL) == 0);
   struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
   void *object[97] = {0};
-  /* Superpages at first touch, which forks break: who mends them is no thread that a handler starts. */
+  /* Superpages that forks break: no thread that repairs them may start in a handler. */
   if (argc > 1)
     memset(malloc(64 * MIB), 1, 64 * MIB);
   began = time(NULL);
@@ -38,7 +39,7 @@ int main(int argc, char **argv) {
   for (unsigned i = 0; forks < 300 && (forks < 30 || !late()); i++) {
     inside = 1;
     free(object[i % 97]);
-    object[i % 97] = malloc(i % 1013 == 0 ? 3 * MIB : i * 7919u % 70000); /* arena locks, and ours for big objects */
+    object[i % 97] = malloc(i % 1013 == 0 ? 3 * MIB : i * 7919u % 70000); /* arena locks, and libsmalloc's for big objects */
     inside = 0;
     CHECK(object[i % 97]);
   }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A thread that flushes its streams holds stdio's list while it allocates a big object, and another one forks: nobody waits for the
-# other, also where no small object of ours has ever been.
+# A thread that flushes its streams holds stdio's list while it allocates a big object, and another
+# thread forks. Neither waits for the other, also if libsmalloc never allocated a small object.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'

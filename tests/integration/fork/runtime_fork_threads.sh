@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# fork while other threads allocate, free, flush streams and promote: the child can use the heaps, nobody hangs.
+# fork while other threads allocate, free, flush streams and promote: the child can use the heaps,
+# and no thread hangs.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'

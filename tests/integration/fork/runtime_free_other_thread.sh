@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Objects of ours, small and big, are freed by threads that never allocated, and by the main thread after their
-# maker ended.
+# Threads that never allocated free small and big objects of libsmalloc. The main thread frees
+# objects of threads that have ended.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# free and allocation of ours inside destructors of thread-local objects that run after the allocator has given
-# up its own thread state.
+# Destructors of thread-local objects free and allocate through libsmalloc after the allocator has
+# given up its own thread state.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'
@@ -10,7 +10,7 @@ TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
 TEST_SITE(big, SMALLOC_DECISION_RUNTIME, 0, 512);
 static pthread_key_t key;
 static int calls;
-static void late(void *p) { /* again and again: each round after another round of the allocator's destructors */
+static void late(void *p) { /* each round runs after another round of the allocator's destructors */
   free(p);
   if (++calls % 4 == 0) return;
   void *q = site_malloc(&small, 500);
@@ -24,7 +24,7 @@ static void *body(void *unused) {
   pthread_setspecific(key, site_malloc(&small, 200));
   return unused;
 }
-static void *never(void *p) { /* its only contact with our heaps is in the destructor */
+static void *never(void *p) { /* uses libsmalloc's heaps only in the destructor */
   pthread_setspecific(key, p);
   return NULL;
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A child of vfork that limits its address space before it becomes another program has its parent's memory: nothing of that goes back.
+# A child of vfork that limits its address space before exec shares its parent's memory: libsmalloc
+# gives nothing of it back.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Four threads allocate, resize, promote and hand each other objects of every size: no byte is lost, tables agree at the
-# end, under each strategy.
+# Four threads allocate, resize, promote and exchange objects of every size: no byte is lost, and
+# the tables agree at the end, under each strategy.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t $(linked) <<'E'
@@ -11,7 +11,7 @@ TEST_SITE(big, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(dense, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 TEST_SITE(unknown, SMALLOC_DECISION_BASE, SMALLOC_SITE_UNDECIDED | SMALLOC_SITE_SMALL, 2048);
 struct head { size_t bytes; unsigned char stamp; };
-static struct head *slot[64]; /* exchanged atomically: an object changes threads all the time */
+static struct head *slot[64]; /* exchanged atomically: objects change threads all the time */
 static void check_and(struct head *h, int how, unsigned *seed) {
   if (!h) return;
   unsigned char *p = (unsigned char *)h;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What scripts/coverage counts: an access is its unit's own, or joined by name with another unit's site, or neither; a link with
-# LTO sees all of them at once.
+# Counts of scripts/coverage. An access belongs to its own unit, is joined by name with another
+# unit's site, or neither. A link with LTO sees all units at once.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld
@@ -78,6 +78,6 @@ assert joined == 3, (joined, modules)
 elsewhere = study.reached(modules, "elsewhere")
 local = [n for m in modules for n in m["named"] if all((k, c) in elsewhere and (k, c) not in seen for k, c, _ in n["places"])]
 assert [n["accesses"] for n in local] == [1], (local, modules)
-# The stack is no heap; nobody calls never(), so the linker has removed it.
+# The stack is no heap. never() has no caller, so the linker has removed it.
 assert (link[0]["accesses"], link[0]["attributed"]) in ((5, 5), (6, 5)), link
 PY

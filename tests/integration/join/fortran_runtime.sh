@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What flang's runtime allocates (STAT=, POINTER, assignment) comes from our heaps where it deserves superpages; bounds,
-# status, contents, reallocation and deallocation are those of the runtime.
+# Objects that flang's runtime allocates (STAT=, POINTER, assignment) come from libsmalloc's heaps
+# if superpages pay for them. Bounds, status, contents, reallocation and deallocation stay as in the
+# runtime.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 command -v "$FLANG" >/dev/null || skip "no $FLANG"

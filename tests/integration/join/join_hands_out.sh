@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A function of one unit hands out arrays through an argument, callers of two others pick from one and walk the other: each call is a
-# site, decided by its own array; a function of the same form that allocates nothing is none, and works. So are a class's operator new,
-# an allocator of the program's own, and a memory resource of std::pmr, also with the standard one; without LTO and with.
+# A function of one unit returns arrays through an argument. Callers in two other units read one at
+# random and stream the other. Each call is a site with a decision for its own array. A function of
+# the same form that allocates nothing is no site, and works. The same holds for a class's operator
+# new, an allocator of the program's own, and a memory resource of std::pmr, also the standard one;
+# without and with LTO.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >all.hpp <<'C'

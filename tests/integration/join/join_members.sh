@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Of two members of one class that are containers of one kind, the one that another unit reads at random is decided by that,
-# and the other, read in order, is not: vectors, strings, spans, pointers, classes of the program's own, in classes that are
-# bases, members, templates, elements, local or global; without LTO.
+# A class has two member containers of one kind. Another unit reads one at random, which sets the
+# decision of that member's site. The other member is read in order and keeps its own. Tested:
+# vectors, strings, spans, pointers, the program's own classes, in classes that are bases, members,
+# templates, elements, local or global; without LTO.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 source=$SMALLOC_SOURCE/tests/integration/fixtures/members.cpp

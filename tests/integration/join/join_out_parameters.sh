@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What one unit's function stores through an argument, and another unit walks at random, is decided by that walk: through a
-# local variable, a field's address, a variable of the program, one function deeper, by posix_memalign, and by a function that
-# is called through a pointer. What a function's other callers put into memory of theirs is not.
+# A function of one unit stores memory through an argument, and another unit walks it at random:
+# that walk sets the decision. Tested: a local variable, a field's address, a global, one function
+# deeper, posix_memalign, and a function that is called through a pointer. Memory that other callers
+# of the function store does not get the decision.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >made.c <<'C'
@@ -86,6 +87,6 @@ sites = {s["function"]: s for s in json.load(open("out"))["sites"]}
 for how in ("local", "field", "global", "inner", "aligned", "through"):
     s = sites["made_" + how]
     assert s["joined"] and s["pattern"] == "scattered" and "picked at random" in s["why"], (how, s)
-s = sites["made_logged"]  # one that `seen` touches as well
+s = sites["made_logged"]  # `seen` touches this one as well
 assert "picked at random" not in s["why"], s
 PY

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What one unit allocates on demand and another picks at random becomes many small objects once the units are joined: their
-# heap's live bytes decide, for `smalloc sites` and in the process. An object that main allocates once decides by its own size.
+# One unit allocates small objects on demand, and another accesses them at random. After the join
+# the live bytes of their heap set the decision, in `smalloc sites` and in the process. An object
+# that main allocates once is decided by its own size.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >cells.h <<'C'

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What one unit hands to a function that it calls through a pointer, and another unit's function walks at random, is decided by
-# that walk: through a field of a structure that a third unit fills in, a table of others' functions, a constant table of another
-# unit. What only functions get that walk it in order, or that get its neighbour, is not.
+# One unit passes memory to a function that it calls through a pointer, and that function, in
+# another unit, walks it at random: the walk sets the decision. Tested: a field of a structure that
+# a third unit fills, a table of functions of other units, a constant table of another unit. Memory
+# for functions that walk it in order, or for the neighbouring pointer, does not get the decision.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >operations.h <<'C'
@@ -82,6 +83,6 @@ sites = {s["function"]: s for s in json.load(open("out"))["sites"]}
 for how in ("by_field", "by_table", "by_constant"):
     s = sites[how]
     assert s["joined"] and s["pattern"] == "scattered" and "picked at random" in s["why"], (how, s)
-s = sites["by_field_in_order"]  # its neighbour in the structure is another field
+s = sites["by_field_in_order"]  # the neighbouring field of the structure is a different key
 assert "argument 1 of sum" in s["why"] and "picked at random" not in s["why"], s
 PY

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What one unit allocates and another walks at random gets superpages, and `smalloc sites` says why; what nobody walks
-# does not. Through every linker, after strip, with garbage collection, and in a library that is opened and closed.
+# Memory that one unit allocates and another walks at random gets superpages, and `smalloc sites`
+# prints the reason. Memory that no unit walks does not. Through every linker, after strip, with
+# garbage collection, and in a library that is opened and closed.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 source=$SMALLOC_SOURCE/tests/integration/fixtures/keys.c
@@ -11,7 +12,8 @@ for unit in 0 1 2; do
   units+=("unit$unit.o")
 done
 
-# row FUNCTION CALLEE: decision, why, joined of the only site of that function and callee that fits the pattern $3
+# row FUNCTION CALLEE: prints decision, reason and `joined` of the only site of that function and
+# callee that fits the pattern $3
 row() {
   python3 - "$@" <<'PY'
 import json, re, sys
@@ -33,7 +35,7 @@ check_sites() {
   python3 -c 'import json; assert not any(s["joined"] for s in json.load(open("out"))["sites"] if s["function"] == "log_new")'
   python3 -c 'import json; assert json.load(open("out"))["joined"] is True'
 }
-runs() { # DECIDED CMD...: right sums; the table on superpages if the image's decision is known
+runs() { # DECIDED CMD...: correct sums; the table is on superpages if the image's decision is known
   local decided=$1
   shift
   expect_status 0 "$@"
@@ -43,7 +45,8 @@ runs() { # DECIDED CMD...: right sums; the table on superpages if the image's de
   local kib
   kib=$(sed -n 's/table huge_kib //p' out)
   if [ "$decided" = yes ]; then [ "$kib" -ge 24576 ] || fail "$kib KiB of the table on superpages: $*"; fi
-  # The log's mapping may be a neighbour of the table's; alone it must not be huge.
+  # The log's mapping may be a neighbour of the table's. A mapping of the log alone must not have
+  # superpages.
   [ "$decided" = yes ] || [ "$kib" = 0 ] || fail "$kib KiB on superpages: $*"
 }
 for unit in 0 1 2; do
@@ -68,12 +71,12 @@ llvm-objcopy-22 --strip-sections program no_headers 2>/dev/null || objcopy --str
 expect_status 0 "$SMALLOC" sites --json no_headers
 expect_match out '"joined": ?true'
 
-# One unit alone knows nothing of the other.
+# One unit alone has no information about the other.
 quietly "$CLANG" unit0.o plain1.o unit2.o -o half
 expect_status 0 "$SMALLOC" sites --json half
 python3 -c 'import json; d = json.load(open("out")); assert not any(s["joined"] for s in d["sites"] if s["function"] == "table_new"), d'
 
-# A library that comes and goes takes its summary along.
+# A library takes its summary along when it is closed.
 for unit in 0 1 2; do
   quietly "$CLANG" -O2 -fPIC -fplugin="$PLUGIN" -fplugin-arg-smalloc-first-touch=off -DUNIT=$unit -Dmain=library_main -c "$source" -o "pic$unit.o"
 done
@@ -98,7 +101,7 @@ quietly "$CLANG" open.c -o open
 runs no ./open
 runs yes env LD_PRELOAD="$LIB" ./open
 
-# Truncated and damaged: a program's own section is read in its process, too.
+# Truncated and damaged: the process also reads the program's own section.
 python3 - <<'PY'
 import re
 data = bytearray(open("program", "rb").read())

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Two versions of a library in one process have one name for two things: each is decided by its own units. And a template that
-# two units instantiate is one site, decided by both, whichever copy the linker keeps.
+# Two versions of a library in one process use one name for two things: each is decided by its own
+# units. A template that two units instantiate is one site, decided by both units, whichever copy
+# the linker keeps.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >table.h <<'C'
 struct table { long count; double *cells; };
@@ -83,7 +84,8 @@ for version in "old -DAT=i" "new -DAT=pick[i]"; do
   done
   quietly "$CLANG" -shared "$name-new.o" "$name-sum.o" -o "lib$name.so"
 done
-# decision LIBRARY: of the cells, and whether a site of another unit decided
+# decision LIBRARY: prints the decision of the cells, and whether it came from a site of another
+# unit
 decision() {
   expect_status 0 "$SMALLOC" sites --json "$1"
   python3 -c 'import json; print(*sorted((s["decision"], s["joined"]) for s in json.load(open("out"))["sites"] if "cells" in s["why"] or s["joined"] or s["decision"] != "base"))'

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Through one xmalloc, two units deep: the table that another unit reads at random gets superpages, the buffer that is
-# streamed does not. A wrapper that the linker replaces, or another library interposes, is called as the program means.
+# Through one xmalloc, two units deep: the table that another unit reads at random gets superpages,
+# and the streamed buffer does not. A wrapper that the linker replaces, or another library
+# interposes, is still called.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 source=$SMALLOC_SOURCE/tests/integration/fixtures/wrappers.c
 for unit in 0 1 2 3; do
@@ -31,7 +32,7 @@ for linker in bfd gold lld; do
   fi
 done
 
-# The contexts are listed, with the reason; a call that only looks like an allocation is not.
+# The contexts are listed with the reason. A call that only looks like an allocation is not listed.
 expect_status 0 "$SMALLOC" sites --json program
 python3 - <<'PY'
 import json
@@ -51,7 +52,7 @@ quietly "$CLANG" plain0.o pie1.o pie2.o pie3.o -o half
 expect_status 0 env LD_PRELOAD="$LIB" ./half
 same_sum half
 
-# --wrap: the program's own xmalloc stands in front, and must be called.
+# --wrap: the program's own xmalloc precedes the wrapper and must be called.
 cat >wrap.c <<'C'
 #include <stdio.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ expect_status 0 env LD_PRELOAD="$LIB" ./wrapped
 same_sum --wrap
 [ "$(grep -c '^wrapped$' out)" = 3 ] || { cat out >&2; fail "__wrap_xmalloc was passed by"; }
 
-# A library's wrapper that the executable interposes.
+# A wrapper in a library that the executable interposes.
 quietly "$CLANG" -shared pic0.o pic1.o pic3.o -o libwrappers.so
 cat >interpose.c <<'C'
 #include <stdio.h>

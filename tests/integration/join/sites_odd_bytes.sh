@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Source files may be called by any bytes: what is no UTF-8 is replaced where it is shown, and nothing fails.
+# Names of source files may contain any bytes. Output replaces invalid UTF-8, and nothing fails.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"

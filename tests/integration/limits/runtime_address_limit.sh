@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Under ulimit -v and ulimit -d the heaps shrink or stay away; the program gets its memory, what it gets without us, and nothing crashes.
+# Under ulimit -v and ulimit -d the heaps shrink or do not start. The program gets as much memory as
+# without libsmalloc, and does not crash.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'
@@ -11,7 +12,7 @@ int main(void) {
   static void *keep[2000];
   int n = 0, mine = 0;
   warm_up(&small);
-  for (; n < 2000; n++) { /* until there is no more */
+  for (; n < 2000; n++) { /* until memory is exhausted */
     keep[n] = site_malloc(&site, 8 * MIB);
     if (!keep[n]) break;
     mine += ours(keep[n]);
@@ -31,13 +32,13 @@ for limit in "-v 4000000" "-v 300000" "-d 2000000" "-d 300000" "-d 100000"; do
   [ "$b" -ge $((a * 3 / 4)) ] || fail "ulimit $limit: $b objects instead of $a"
 done
 
-# Under ulimit -d all counts that may be written to, touched or not. What lies ready for us may cost the program 1 MiB, no more,
-# and what fits without us does with us.
+# Under ulimit -d all writable memory counts, touched or not. Memory that libsmalloc keeps ready may
+# cost the program 1 MiB at most. Requests that succeed without libsmalloc succeed with it.
 cat >fill.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-/* fill BYTES [KIB]: takes and writes pieces until there is no more, or so many KiB. */
+/* fill BYTES [KIB]: takes and writes pieces until memory is exhausted, or up to KIB KiB. */
 int main(int argc, char **argv) {
   size_t piece = strtoul(argv[1], 0, 0), most = argc > 2 ? strtoul(argv[2], 0, 0) : (size_t)-1 >> 10, got = 0;
   char *last = 0;
@@ -68,7 +69,7 @@ got() { # LIMIT LIBRARY CONF ARGUMENTS: prints the KiB
 for limit in 4096 16384 65536 200000; do
   for piece in 500 100000 3000000; do
     plain=$(got "$limit" "" "" "$piece")
-    # What a tenth less than the whole takes, but the MiB.
+    # Needs a tenth less than the whole, except the MiB.
     some=$((plain * 9 / 10 - 1024))
     for library in "$LIB" "$PRELOAD"; do
       for conf in heap:auto heap:guest heap:superpage; do

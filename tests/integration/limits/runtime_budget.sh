@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# budget: as a number and as a share of the footprint is kept; when it is used up, the site that gains more takes
-# superpages from the one that gains less, in place, while another thread writes; and in a memory cgroup no superpage at
-# whole_at_once is taken that does not fit.
+# budget: as a number and as a share of the footprint is respected. When it is used up, the site
+# that gains more takes superpages from the site that gains less, in place, while another thread
+# writes. In a memory cgroup, libsmalloc makes no superpage at first touch that does not fit.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -14,7 +14,7 @@ TEST_SITE(hot_site, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(whole_at_once, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 static char *cold, *hot;
 static volatile int stop;
-static void *writer(void *p) { /* counts in every page of the cold object while it changes its pages */
+static void *writer(void *p) { /* increments every page of the cold object while its page size changes */
   size_t *rounds = (size_t *)p;
   while (!stop) {
     for (size_t i = 0; i < 64 * MIB; i += 4096) (*(unsigned *)(cold + i))++;
@@ -24,7 +24,7 @@ static void *writer(void *p) { /* counts in every page of the cold object while 
 }
 static uint64_t now(void) { struct smalloc_statistics s = {.bytes = sizeof s}; smalloc_stats(&s); return s.superpages_now * UNIT; }
 int main(int argc, char **argv) {
-  if (argc > 1) { /* shares: 200 MiB of the program's own, then 200 MiB that would all like superpages */
+  if (argc > 1) { /* shares: 200 MiB of the program's own, then 200 MiB that all want superpages */
     char *own = (char *)malloc(200 * MIB);
     memset(own, 1, 200 * MIB);
     for (int i = 0; i < 10; i++) {
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     return puts("share") < 0;
   }
   cold = (char *)site_malloc(&cold_site, 64 * MIB);
-  char *between = (char *)site_malloc(&cold_site, 8 * MIB); /* so that the two are not one mapping */
+  char *between = (char *)site_malloc(&cold_site, 8 * MIB); /* separates the two mappings */
   hot = (char *)site_malloc(&hot_site, 64 * MIB);
   CHECK(ours(cold) && ours(hot));
   free(between);
@@ -68,7 +68,8 @@ SMALLOC_CONF=heap:guest,populate:always,budget:25%,debug:on expect_status 0 ./t 
 expect_match out '^share$'
 SMALLOC_CONF=heap:guest,populate:always,budget:64m,demote:off expect_status 1 ./t
 expect_match err 'not true: smaps\(hot'
-# A memory cgroup of 160 MiB: the second object of 100 MiB would not fit as superpages at first touch.
+# A memory cgroup of 160 MiB: the second object of 100 MiB would not fit with superpages at first
+# touch.
 group=
 for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
   if [ -w $root ] && mkdir "$root/smalloc-test-$$" 2>/dev/null; then
@@ -88,7 +89,7 @@ TEST_SITE(whole_at_once, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISE
 int main(void) {
   char *a = (char *)site_malloc(&whole_at_once, 100 * MIB);
   memset(a, 1, 100 * MIB);
-  char *b = (char *)site_malloc(&whole_at_once, 100 * MIB); /* a program that breaks off after 20 MiB */
+  char *b = (char *)site_malloc(&whole_at_once, 100 * MIB); /* a program that stops after 20 MiB */
   for (size_t i = 0; i < 100 * MIB; i += 20480) b[i] = 1;
   printf("%zu %zu\n", smaps(a, 100 * MIB, "AnonHugePages:") / MIB, smaps(b, 100 * MIB, "AnonHugePages:") / MIB);
   return 0;

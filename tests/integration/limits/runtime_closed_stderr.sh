@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Nothing of ours is written into a file of the program's that has got the number of standard error, whether the program closed
-# that itself, moved another file there, or was started without it.
+# libsmalloc writes nothing into a file of the program that has the descriptor number of standard
+# error. The program may have closed standard error, moved another file there, or started without
+# it.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t -fno-builtin <<'E'
 #include "runtime_sites.h"
 #include <sys/stat.h>
 TEST_SITE(hot, SMALLOC_DECISION_SUPERPAGE, 0, 0);
-/* The database is opened when the heaps have not started. */
+/* The database is opened before the heaps start. */
 int main(int argc, char **argv) {
   int database = 2;
   (void)argc;
@@ -24,7 +25,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 10; i++) {
     char *p = (char *)site_malloc(&hot, 24 * MIB);
     memset(p, 1, 24 * MIB);
-    if (!strcmp(argv[2], "twice") && i == 9 && ours(p)) free(p); /* reported, and ends the program where it aborts */
+    if (!strcmp(argv[2], "twice") && i == 9 && ours(p)) free(p); /* reported, and ends the program if it aborts */
     free(p);
   }
   struct stat now;
@@ -32,7 +33,7 @@ int main(int argc, char **argv) {
   return now.st_size != 0;
 }
 E
-warns() { # SETTINGS [twice]: something is said where there is a standard error, and nowhere else
+warns() { # SETTINGS [twice]: a warning is printed if there is a standard error, and nowhere otherwise
   local how
   SMALLOC_CONF=$1 ours ./t keep "${2-}" 2>said >/dev/null || true
   [ -s said ] || fail "nothing is said with $1"

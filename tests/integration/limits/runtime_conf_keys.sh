@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# SMALLOC_CONF: an unknown key, a bad value and a feature of another version cost one warning line each and
-# nothing else; a line for all that a process starts.
+# SMALLOC_CONF: an unknown key, a bad value and a feature of another version each cost one warning
+# and nothing else, once for all processes that a process starts.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err || { echo "status $?"; return; }; grep -c '^smalloc: warning: SMALLOC_CONF: ' err || true; }
@@ -10,7 +10,8 @@ warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err || { echo "status $
 expect_match err "'nonsense:1' is not a known key"
 [ "$(warnings heap:all)" = 1 ] || fail "bad value"
 expect_match err "'heap:all' has a value that is not understood: heap is auto, off, superpage, migrate or guest; the default is taken"
-# Each key: one line that names it, its value and what would do; the program runs on the default.
+# For each key: one line that names the key, its value and the valid values; the program runs with
+# the default.
 for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-ours:2 cache:64q promote:now demote:often walk_near:many \
   walk_far:1000000 reserve:1m reserve:900t stats:often rate:0 rate:2 rate:x samples:0 samples:x samples:1048577 debug:2 abort:never static:maybe text:2 stats_file: stats_file:s.%q sysfs:; do
   [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
@@ -25,15 +26,16 @@ done
 [ "$(warnings numa:hints)" = 0 ] || fail "numa:hints warns: $(cat err)"
 [ "$(warnings numa:off,text:off,static:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
-# Only the collector records: without it, or its library under another name, one line says so, and nothing else of the trace.
+# Only the collector records. If it is missing, or loaded under another name, one line says so, and
+# there is no other message about the trace.
 [ "$(warnings trace:f,directives:none.directives)" = 1 ] || fail "trace without a collector: $(cat err)"
 expect_match err "'trace' needs libsmalloc_feedback.so \(smalloc record loads it\), ignored"
 expect_match err "none.directives.*no such file"
 [ ! -e f ] || fail "a trace without a collector"
-# Of a tree of processes that have the same setting and the library, the first one says it.
+# In a tree of processes with the same setting and library, the first one warns.
 SMALLOC_CONF=nonsense:1 LD_PRELOAD=$LIB sh -c '/bin/true; /bin/true | /bin/true; (/bin/true; :); :' 2>err
 [ "$(grep -c "'nonsense:1' is not a known key" err)" = 1 ] || fail "not one line for a shell and what it starts: $(cat err)"
-# Not where the first one has not got the library, or another setting.
+# A child warns if its parent has no libsmalloc, or another setting.
 SMALLOC_CONF=nonsense:1 sh -c "LD_PRELOAD=$LIB /bin/true; LD_PRELOAD=$LIB /bin/true; :" 2>err
 [ "$(grep -c "'nonsense:1' is not a known key" err)" = 2 ] || fail "a warning is missing: $(cat err)"
 SMALLOC_CONF=nonsense:1 LD_PRELOAD=$LIB sh -c 'SMALLOC_CONF=nonsense:2 /bin/true; :' 2>err

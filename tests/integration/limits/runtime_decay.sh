@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a program has freed of its small objects goes back to the system by itself: at once where more is unused than used
-# and more than cache: allows, otherwise after a while of a program that goes on allocating a little; never what is in use.
+# libsmalloc gives freed memory of small objects back by itself. If more is unused than used, and
+# more than cache: allows, it does so at once; otherwise after a while in which the program
+# continues to allocate a little. It never gives back memory in use.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t $(linked) <<'E'
@@ -18,7 +19,7 @@ int main(int argc, char **argv) {
   size_t full = status_kb("VmRSS:"), freed_kb = 0;
   CHECK(full > 190000);
   srand(1);
-  for (int i = 0; i < N; i += GROUP) /* neighbours die together, so that pages do */
+  for (int i = 0; i < N; i += GROUP) /* frees neighbours together, so that pages become empty */
     if (rand() % 100 < percent)
       for (int k = i; k < i + GROUP && k < N; k++) { free(object[k]); object[k] = NULL; freed_kb++; }
   size_t after = status_kb("VmRSS:");
@@ -31,11 +32,11 @@ int main(int argc, char **argv) {
   return naps == NAPS;
 }
 E
-# More than half: at once, by the frees themselves.
+# More than half: at once, during the frees.
 SMALLOC_CONF=debug:on expect_status 0 ./t 90
 expect_match out 'naps 0$'
 expect_no_match err contradict
-# Less than half, or as much as cache: allows: later.
+# Less than half, or no more than cache: allows: later.
 for conf in '30 debug:on' '90 debug:on,cache:1g'; do
   SMALLOC_CONF=${conf#* } expect_status 0 timeout 100 ./t "${conf% *}"
   expect_match out 'naps [1-9]'

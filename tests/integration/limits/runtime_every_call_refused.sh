@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every single call of the system that libsmalloc makes is refused once: the first in one run, the second in the next, until
-# a run gets through; and then again with everything refused from some call on. The program gets its memory, its bytes are
-# right, fresh memory is zero, the tables agree and nothing stays behind.
+# Every system call of libsmalloc is refused once: the first in one run, the second in the next,
+# until a run succeeds. Then everything is refused from some call on. The program gets its memory,
+# its bytes are right, fresh memory is zero, the tables agree and nothing is left behind.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -11,7 +11,7 @@ build t $(linked) <<'E'
 #include "runtime_sites.h"
 #include <malloc.h>
 #include <sys/wait.h>
-/* Nobody hears of a call that was refused, by errno neither. */
+/* A refused call causes no message and does not change errno. */
 #define SAME(expression) do { errno = 4711; expression; CHECK(errno == 4711); } while (0)
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
 TEST_SITE(big, SMALLOC_DECISION_RUNTIME, 0, 512);
@@ -54,7 +54,7 @@ int main(void) {
     SAME(free(a)); SAME(free(b)); SAME(free(c));
   }
   smalloc_trim();
-  malloc_trim(0); /* what glibc has served instead */
+  malloc_trim(0); /* memory that glibc served instead */
   struct smalloc_statistics s = {.bytes = sizeof s};
   smalloc_stats(&s);
   CHECK(s.big_objects_now == 0 && s.big_bytes_now == 0);
@@ -82,7 +82,7 @@ for ((first = ${FIRST:-0}; ; first++)); do
   [ "$refused" = 1 ] || break
   run=$((run + 1))
   read -r _ resident _ <out
-  # A unit that was not given back would be 2 MiB at least.
+  # A unit that was not given back would be at least 2 MiB.
   [ "${resident%,}" -le $((usual + 1900)) ] || { cat out; fail "call $first ($what) refused: ${resident%,} KiB resident instead of $usual"; }
 done
 [ $run -ge $((total * 3 / 4)) ] || fail "only $run of $total calls were refused"

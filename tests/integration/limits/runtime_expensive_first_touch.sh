@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where the first touch of superpages costs more than that of base pages, memory starts on base pages, at a loss of one superpage,
-# and is promoted before a loop that pays for it; populate:always has them all. Stands for a hypervisor that has taken memory back.
+# If the first touch of superpages costs more than that of base pages, memory starts on base pages,
+# at a loss of one superpage. It is promoted before a loop that pays for it. With populate:always
+# everything is on superpages. This simulates a hypervisor that has taken memory back.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 need_thp
@@ -25,7 +26,8 @@ int main(void) {
   free(a);
 }
 C
-# A superpage that is asked for takes 20 ms more; base pages, which the library asks for after advice against superpages, do not.
+# A requested superpage takes 20 ms more. Base pages, which the library requests after advice
+# against superpages, do not.
 cat >dear.c <<'C'
 #define _GNU_SOURCE
 #include <sys/mman.h>

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A limit of file sizes (ulimit -f) ends no program by what we write: not the page of live statistics, nor the statistics at the end, a
-# warning, the run's report, the claim beside other programs, a log of migrations.
+# A limit of file sizes (ulimit -f) ends no program because of libsmalloc's files: the page of live
+# statistics, the statistics at the end, a warning, the run's report, the claim beside other
+# programs, a log of migrations.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
-# limited FILE CMD...: no file may get a byte. Standard output goes to ./out through a pipe, standard error to FILE, or with it if that is "-".
+# limited FILE CMD...: no file may grow. Standard output goes to ./out through a pipe. Standard
+# error goes to FILE, or also to the pipe if FILE is "-".
 limited() {
   local to=$1 status=0
   shift
@@ -41,7 +43,7 @@ limited full env SMALLOC_CONF=stats:exit,nosuchkey:1 ./t print
 limited - env SMALLOC_CONF=stats:exit,stats_file:report ./t
 expect_match out '^smalloc: warning: SMALLOC_CONF: stats_file: cannot write report \(File too large\); statistics are not complete$'
 
-# With directives there is a report of the run, and a claim on superpages.
+# With directives libsmalloc writes a report of the run, and a claim on superpages.
 if [ -d /dev/shm ] && [ -w /dev/shm ] && readelf -n t | grep -q 'Build ID'; then
   printf '# smalloc.directives/1 program=other\n0000000000001001 page=2m rank=1 pmb=100.0 superpages=16 numa=- # table\n' >t.directives
   limited - env SMALLOC_CONF=directives:t.directives,validate:on ./t

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a program did to the pages of a big object (advice, protection, locks, policies, names, mappings of its own) does not
-# come back with the memory of a freed object. Memory to which nothing was done is still kept for the next object.
+# Attributes that a program gave the pages of a big object (advice, protection, locks, policies,
+# names, mappings of its own) do not reach the next object in the same memory. Memory without
+# attributes is still kept for the next object.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t -fno-builtin <<'E'
@@ -19,7 +20,7 @@ build t -fno-builtin <<'E'
 #endif
 TEST_SITE(hot, SMALLOC_DECISION_SUPERPAGE, 0, 0);
 #define BYTES (8 * MIB)
-static char *part; /* the attribute's pages */
+static char *part; /* the pages with the attribute */
 static size_t part_bytes;
 static int advise(int advice) { return madvise(part, part_bytes, advice); }
 static int dontfork(void) { return advise(MADV_DONTFORK); }
@@ -59,13 +60,13 @@ static const struct { const char *name; int (*act)(void); } ways[] = {
     {"MADV_MERGEABLE", mergeable}, {"MADV_RANDOM", random_order},
     {"PROT_READ", read_only}, {"PROT_NONE", none}, {"PROT_EXEC", executable}, {"mlock", locked},
     {"name", named}, {"protection key", key}, {"mbind", bound}, {"MAP_FIXED", mapped}, {"userfaultfd", watched}};
-/* Soft-dirty is a note of the kernel's; advice on superpages is ours. */
+/* The kernel sets soft-dirty; libsmalloc sets advice on superpages. */
 static void plain(char *text) {
   const char *const flags[] = {"sd ", "hg ", "nh "};
   for (int i = 0; i < 3; i++)
     for (char *at; (at = strstr(text, flags[i])) != NULL;) memmove(at, at + 3, strlen(at + 3) + 1);
 }
-/* All that smaps and numa_maps say of the mappings under an object, but for amounts of memory. */
+/* All of smaps and numa_maps about the mappings under an object, but amounts of memory. */
 static void describe(const char *p, char *text, size_t capacity) {
   static char line[1024];
   *text = 0;
@@ -98,12 +99,12 @@ int main(void) {
   for (int s = 0; s < 2; s++) {
     allocate = sources[s];
     int all_ours = 1;
-    for (int i = 0; i < 20; i++) { /* reuse is proved */
+    for (int i = 0; i < 20; i++) { /* until reuse is proved */
       char *p = allocate();
       all_ours &= ours(p);
       memset(p, 1, BYTES), free(p);
     }
-    if (!all_ours) continue; /* heap:guest leaves malloc's smaller ones to the program's */
+    if (!all_ours) continue; /* under heap:guest the program's malloc serves smaller objects */
     struct smalloc_statistics before = {.bytes = sizeof before}, after = {.bytes = sizeof after};
     smalloc_stats(&before);
     free(allocate());
@@ -125,7 +126,7 @@ int main(void) {
           break;
         }
         done++;
-        if (parts == 1 && (w < 5)) p = (char *)realloc(p, BYTES - 3 * MIB); /* the rest comes back, too */
+        if (parts == 1 && (w < 5)) p = (char *)realloc(p, BYTES - 3 * MIB); /* the rest must be clean, too */
         free(p);
         for (int i = 0; i < 3; i++) {
           p = allocate();

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Small objects in three GiB: free and realloc find the word of an object's page in whichever of them it lies, not only in the
-# one that became known last, and put the object back where its size is. Objects of three sizes, kept by address: freed from
-# both ends and resized from within, and what is made of them lies on no other.
+# Small objects in three GiB. free and realloc find the word of an object's page in any of them, not
+# only in the one that was added last, and return the object to its size. The test frees objects of
+# three sizes, sorted by address, from both ends and resizes them from within; the new objects
+# overlap no other.
 . "$(dirname "$0")/../support/lib.sh"
 [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -gt $((4 << 20)) ] || skip "4 GiB of free memory are not to be had"
 cat >parts.c <<'C'

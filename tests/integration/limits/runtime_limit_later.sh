@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that limits its own address space while it runs (RLIMIT_AS) gets what it gets without us: our reservation counts in, and goes
-# back. Anybody's memory may be in its place then, and is freed, resized and asked for its size as ever; what we had handed out stays.
+# A program that limits its own address space while it runs (RLIMIT_AS) gets as much as without
+# libsmalloc: the reservation counts, and libsmalloc gives it back. Other code may then map memory
+# in its place; that memory is freed, resized and measured as usual. Objects that libsmalloc has
+# returned stay.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 # shellcheck disable=SC2046 # several words
@@ -31,7 +33,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < kKept; i++)
     memset(kept[i] = site_malloc(&small, 1000 + i), i, 1000 + i);
   CHECK(set(argv[1], strtoull(argv[2], 0, 0) << 20) == 0);
-  /* Mapped by the program and by its malloc, beside and into what went back. */
+  /* Mapped by the program and by its malloc, beside and into the range that was given back. */
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, nothing, NULL) == 0 && pthread_join(thread, NULL) == 0);
   FILE *pipe = popen("echo child", "r");
@@ -59,7 +61,7 @@ int main(int argc, char **argv) {
   }
   CHECK(a[61 * MIB - 1] == 1);
   free(a);
-  /* Ours go on with what they keep. */
+  /* libsmalloc's heaps continue with the memory that they keep. */
   char *b = site_malloc(&table, 16 * MIB);
   CHECK(b);
   memset(b, 1, 16 * MIB);
@@ -73,11 +75,12 @@ for how in s S p P; do
     SMALLOC_CONF=heap:off ./t $how $limit >plain || fail "fails without us"
     ./t $how $limit >with 2>err || { cat with err; fail "$how $limit: status $?"; }
     [ ! -s err ] || fail "$how $limit: $(cat err)"
-    # What heaps keep of the address space is an eighth of it, beside their tables.
+    # The heaps keep an eighth of the address space, and their tables.
     [ $((8 * ($(cat plain) - $(cat with)))) -le $((limit / 8 + 32)) ] || fail "$how $limit: $(cat with) pieces instead of $(cat plain)"
   done
 done
-# A limit that another process or nobody lowers changes nothing; one that may not be set fails as without us.
+# A limit that another process lowers, or that is not lowered, changes nothing. An invalid limit
+# fails as without libsmalloc.
 cat >later.py <<'P'
 import resource
 x = bytearray(30 << 20)

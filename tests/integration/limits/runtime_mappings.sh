@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Twenty thousand big objects do not use up the process' mappings: ours stop at an eighth of the limit and
-# malloc goes on.
+# Twenty thousand big objects do not use up the mappings of the process: libsmalloc's mappings stop
+# at an eighth of the limit and malloc still works.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'

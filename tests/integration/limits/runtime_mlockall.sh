@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# After mlockall() the heaps work, and what is only reserved is not locked: VmLck is at most what the process can access, and 1 %;
-# whether the heaps run before or start later, and after munlockall(). Where too little may be locked, the warning says so.
+# After mlockall() the heaps work, and reserved memory is not locked: VmLck is at most the memory
+# that the process can access, and 1 %. This holds if the heaps start before or later, and after
+# munlockall(). If the limit of locked memory is too low, the warning says so.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
     unsigned char there[8 * MIB / 4096];
     CHECK(mincore((void *)((uintptr_t)p & -4096L), sizeof there * 4096, there) == 0);
     for (size_t i = 0; i < sizeof there; i++) resident += there[i] & 1;
-    /* MCL_FUTURE: no page fault later; MCL_ONFAULT: memory for what is used */
+    /* MCL_FUTURE: no page fault later; MCL_ONFAULT: only memory in use */
     CHECK(flags & MCL_ONFAULT ? status_kb("VmLck:") > 7 * 1024 : resident == sizeof there);
     free(p);
   }
@@ -96,7 +97,7 @@ if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
   exit 0
 fi
 chmod 755 "$tmp"
-cp "$LIB" ours.so # where anybody can read it
+cp "$LIB" ours.so # where every user can read it
 (
   ulimit -l 4096
   SMALLOC_CONF=heap:superpage expect_status 0 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all env LD_PRELOAD="$tmp/ours.so" ./few

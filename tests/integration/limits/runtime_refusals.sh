@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where the system refuses what superpages need (madvise forbidden by a sandbox, no address space, no committed memory,
-# no /proc and no /sys), the program runs on, its bytes are right, and one line says what is missing.
+# If the system refuses what superpages need (madvise forbidden by a sandbox, no address space, no
+# committed memory, no /proc and no /sys), the program still runs, its bytes are right, and one line
+# names the reason.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -12,7 +13,7 @@ TEST_SITE(later, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(small, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 0);
 int main(int argc, char **argv) {
   static char *keep[3][12], *tiny[20000];
-  char *volatile others = argc > 1 ? malloc(atol(argv[1]) * MIB) : NULL; /* the program's, of a limit */
+  char *volatile others = argc > 1 ? malloc(atol(argv[1]) * MIB) : NULL; /* memory of the program, under a limit */
   CHECK(argc < 2 || others);
   warm_up(&small);
   for (int i = 0; i < 12; i++) {
@@ -38,7 +39,7 @@ build sandbox <<'E'
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-int main(int argc, char **argv) { /* runs a command that may not call madvise */
+int main(int argc, char **argv) { /* runs a command for which madvise is forbidden */
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),

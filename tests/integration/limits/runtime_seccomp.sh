@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# docs/compatibility.md lists all system calls. A program that puts itself behind a filter which kills at any other runs, also if
-# the filter holds for the helper thread, which began before it; and what
-# strace sees of a program without a filter is in the list, all of which is called by some program.
+# docs/compatibility.md lists all system calls. A program behind a filter that kills for any other
+# call still runs, also if the filter applies to the helper thread, which started before. Every call
+# that strace records in a program without a filter is in the list, and every call in the list is
+# made by some program.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 sed -n '/<!-- calls:begin -->/,/<!-- calls:end -->/p' "$SMALLOC_SOURCE/docs/compatibility.md" | sed -n '/^| [^w]/p' >rows
 [ "$(wc -l <rows)" = 7 ] || fail "the table of calls has other rows"
 calls() { sed -n "$1p" rows | cut -d'|' -f3 | grep -oE '[a-z0-9_]+' | sort -u; }
-{ # those for programs with a filter of their own
+{ # the calls for programs with a filter of their own
   for name in $(calls 1,5); do echo "#ifdef SYS_$name"; echo "SYS_$name,"; echo "#endif"; done
 } >documented.inc
 build t -fno-builtin <<'E'
@@ -23,7 +24,7 @@ build t -fno-builtin <<'E'
 TEST_SITE(table, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(hot, SMALLOC_DECISION_SUPERPAGE, SMALLOC_SITE_FULLY_INITIALISED, 0);
 TEST_SITE(many, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 2048);
-/* what this program and its threads call themselves */
+/* calls that this program and its threads make themselves */
 static const int allowed[] = {SYS_getppid, SYS_write, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigaction, SYS_set_robust_list,
 #ifdef SYS_rseq
   SYS_rseq,
@@ -61,13 +62,13 @@ int main(int argc, char **argv) {
     f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     struct sock_fprog program = {(unsigned short)n, f};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (argv[2][0] == 'a') { /* all threads: once the helper thread has begun */
+    if (argv[2][0] == 'a') { /* all threads: once the helper thread has started */
       char *p = (char *)malloc(80 * MIB);
       memset(p, 1, 20 * MIB);
       struct dirent **tasks;
       if (strstr(getenv("SMALLOC_CONF"), "promoter:thread") && scandir("/proc/self/task", &tasks, NULL, NULL) < 4) return 3;
       if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program)) return 77;
-      const clock_t end = clock() + CLOCKS_PER_SEC / 5; /* the helper thread sees a fill that takes its time */
+      const clock_t end = clock() + CLOCKS_PER_SEC / 5; /* the helper thread notices a slow fill */
       for (size_t i = 20 * MIB; i < 80 * MIB && clock() < end; i += 4096) {
         p[i] = 1;
         for (volatile int t = 0; t < 10000; t++);
@@ -98,7 +99,7 @@ done
 
 command -v strace >/dev/null || skip "no strace: the list was not compared with a trace"
 SMALLOC_CONF=heap:auto LD_PRELOAD=$LIB strace -f -o trace ./t 0 || skip "strace cannot trace here"
-traced() { # only between the two marks, and what the kernel calls so
+traced() { # only between the two marks, and calls that the kernel makes for them
   sed -E 's/^[0-9]+ +//' trace | awk '/^getppid\(/ {n++; next} n == 1' | sed -nE 's/^([a-z0-9_]+)\(.*/\1/p; s/^<\.\.\. ([a-z0-9_]+) resumed>.*/\1/p' | sort -u
 }
 : >all
@@ -114,6 +115,6 @@ sort -u all >seen
 calls 1,7 >listed
 unlisted=$(comm -23 seen <(sort -u listed own))
 [ -z "$unlisted" ] || fail "not in docs/compatibility.md: $unlisted"
-# Which of these come depends on the kernel, on chance, or on libhugetlbfs.
+# Whether these are called depends on the kernel, on chance, or on libhugetlbfs.
 never=$(comm -13 seen listed | grep -vxE 'pread64|sched_yield|clock_nanosleep|getdents64|lseek|uname|brk|getrandom|futex' || true)
 [ -z "$never" ] || fail "in docs/compatibility.md, and never called: $never"

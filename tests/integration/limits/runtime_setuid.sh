@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A set-uid program obeys nothing of SMALLOC_CONF but heap:off.
+# A set-uid program ignores every key of SMALLOC_CONF except heap:off.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Many small objects through our heap take about as much memory as in glibc: at most 512 KiB for the heap itself and 4 % for
-# size classes, beside at most 768 KiB of the library's file pages; superpages never add more than max(2 %, 512 KiB).
-# A site that asks for less than 4 MiB starts nothing.
+# Many small objects in libsmalloc's heap take about as much memory as in glibc's: at most 512 KiB
+# for the heap itself and 4 % for size classes, and at most 768 KiB of the library's file pages.
+# Superpages never add more than max(2 %, 512 KiB).
+# A site with requests of less than 4 MiB starts no heap.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Threads whose cache of small objects cannot be made, since little address space is reserved or left: they go on without one, and end.
+# If little address space is reserved or left, a thread's cache of small objects cannot be created.
+# Such threads run without a cache, and end normally.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'E'

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# No entry of ours needs more than 4 KiB of the caller's stack, be it the first call of the process or a later one, whatever is
-# set: threads of PTHREAD_STACK_MIN and coroutines of 8 KiB allocate, too. Each entry runs on a stack of its own that ends at a
-# guard page, and is measured by what it leaves of a pattern.
+# No entry of libsmalloc needs more than 4 KiB of the caller's stack, at the first call of the
+# process or later, with any settings. So threads of PTHREAD_STACK_MIN and coroutines of 8 KiB can
+# allocate. Each entry runs on its own stack that ends at a guard page. The test fills the stack
+# with a pattern and measures how much of it is left.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t.cpp -fno-builtin -Wno-free-nonheap-object -Wl,-z,now <<'E'
@@ -95,7 +96,7 @@ static long depth_of(const Entry &e) {
   while (stack[untouched] == 0x5a) untouched++;
   return top - (stack + untouched);
 }
-/* Deeper than `most`: the first calls, each in a process of its own, or second ones. */
+/* Reports depths above `most`: of first calls, each in a process of its own, or of second calls. */
 int main(int, char **argv) {
   const long most = atol(argv[1]);
   int deep = 0;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# stack:on lengthens the main thread's stack where there is room for it, by a page of memory, and leaves it as it is where a limit of
-# address space has none.
+# stack:on extends the main thread's stack where there is room, which takes a page of memory. If a
+# limit of address space leaves no room, the stack stays unchanged.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that needs no superpage pays next to nothing: at most 96 KiB of memory of its own, our file's pages (which
-# all processes share, and which the page cache maps in runs as it has them: 0.4-0.7 MiB) once, and the heaps never
-# start.
+# A program that needs no superpage uses almost no memory of libsmalloc: at most 96 KiB of its own,
+# and the pages of the library's file once. All processes share these pages, and the page cache maps
+# them in runs (0.4-0.7 MiB). The heaps never start.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 of() { LD_PRELOAD=$2 awk -v key="$1:" '$1 == key { print $2 }' /proc/self/smaps_rollup; }

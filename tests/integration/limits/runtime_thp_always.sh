@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Where THP is always on, objects that start on base pages really do (the kernel would give the first touch a superpage),
-# can still be promoted, and what is freed goes back to base pages. Simulated by a sysfs of our own; on a system that
-# is really set to always, the same program runs against the real one.
+# With THP `always`, objects that start on base pages really lie on base pages, although the kernel
+# would give the first touch a superpage. They can still be promoted, and freed memory returns to
+# base pages. A sysfs of the test simulates the setting; on a system with `always` the same program
+# runs against the real one.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -12,7 +13,7 @@ echo '[always] madvise never' >sys/kernel/mm/transparent_hugepage/enabled
 build t $(linked) <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
-/* Is the mapping at p marked MADV_NOHUGEPAGE? */
+/* True if the mapping at p is marked MADV_NOHUGEPAGE. */
 static int refused(const char *p) {
   FILE *f = fopen("/proc/self/smaps", "r");
   char line[512];

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A process that may have no transparent superpage (PR_SET_THP_DISABLE, which children inherit) is one on a machine without: it is told once,
-# nothing is counted that is not there, and its runs say nothing of its directives. Nor do runs on base pages that were asked for.
+# A process without transparent superpages (PR_SET_THP_DISABLE, which children inherit) behaves as
+# on a machine without them. It prints one warning, counts no superpage, and its runs do not count
+# for its directives. The same holds for runs on base pages that a setting requested.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -53,7 +54,7 @@ run short '== 0' ./without force:on
 run short '== 0' '' pages:base
 expect_match out '^huge 0$'
 run short '== 0' '' heap:off
-# For big enough a share of the history, runs like these gave a directive up for good.
+# If such runs are a large enough share of the history, a directive would be given up for good.
 for round in 1 2 3; do
   expect_status 0 env SMALLOC_CONF=directives:d,validate:on ./without ./t
 done

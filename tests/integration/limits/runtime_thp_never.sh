@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# An administrator's THP=never is obeyed (sites get the program's malloc), unless the user insists with
-# pages:thp,force:on.
+# With THP `never` sites get the program's malloc, unless the user sets pages:thp,force:on.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 mkdir -p sys/kernel/mm/transparent_hugepage

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# -O0: nothing is analysed, the program links and runs the same, alone and with the library.
+# -O0: nothing is analysed; the program links and runs as without the plugin, alone and with the
+# library.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

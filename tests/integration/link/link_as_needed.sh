@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# --as-needed does not drop the library when it is linked as the wrappers and helpers do.
+# --as-needed does not drop the library if it is linked as the wrappers and helpers do.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

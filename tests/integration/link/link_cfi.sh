@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Control-flow integrity, and what else marks functions, goes with every kind of link: it links, runs, and the second entry of an
-# allocating function, whose address is in a record, is found.
+# Control-flow integrity, and other function attributes, work with every kind of link. The program
+# links and runs, and the second entry of an allocating function, whose address is in a record, is
+# found.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld
@@ -19,7 +20,7 @@ cat >main.c <<'C'
 #include <stdlib.h>
 void *xmalloc(size_t n);
 typedef void *(*allocate)(size_t);
-allocate how = xmalloc; /* its address is taken: CFI gives it an entry of a jump table */
+allocate how = xmalloc; /* its address is taken, so CFI gives it an entry of a jump table */
 extern int smalloc_is_ours(const void *) __attribute__((weak, visibility("default")));
 int main(void) {
   long n = 3000000;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A shared library compiled with the plugin can be opened by dlopen, by programs with and without libsmalloc.
+# Programs with and without libsmalloc can dlopen a shared library that was compiled with the
+# plugin.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A library or program that is built with the plugin exports exactly what it exports without it, whatever links it.
+# A library or program exports exactly the same symbols with and without the plugin, whatever links
+# it.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >lib.c <<'C'
@@ -27,7 +28,7 @@ int main(void) {
 C
 echo 'ONE_1 { global: gather; main; local: *; };' >map
 exports() { nm -D --defined-only "$1" | sed 's/^[0-9a-f]* *//' | LC_ALL=C sort; }
-# Intel's syntax, and any LTO, make IR where assembly is added otherwise.
+# With Intel's syntax, and with any LTO, the plugin makes IR instead of assembly.
 kinds=("" -masm=intel -fvisibility=hidden -fplugin-arg-smalloc-profile-generate -fplugin-arg-smalloc-rewrite=all)
 for linker in bfd gold lld mold; do
   ! misses_linker $linker || continue
@@ -36,7 +37,7 @@ for linker in bfd gold lld mold; do
     for link in "-fPIC -shared" "-fPIC -shared -Wl,--version-script=map" "-fPIE -pie -rdynamic" "-fno-pie -no-pie -rdynamic"; do
       # shellcheck disable=SC2206 # several words
       flags=(-O2 $link -fuse-ld=$linker)
-      # What recording needs is the program's to bring.
+      # The program provides the symbols that recording needs.
       [[ $kind != *profile-generate* || $link = *-shared* ]] || continue
       [[ $kind = -fplugin* ]] && plain=() || plain=(${kind:+"$kind"})
       "$CLANG" "${flags[@]}" "${plain[@]}" lib.c -o plain

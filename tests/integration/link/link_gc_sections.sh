@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# --gc-sections keeps the sites of functions that are kept, with four linkers.
+# --gc-sections keeps the sites of the functions that it keeps, with four linkers.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

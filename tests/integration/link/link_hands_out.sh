@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Functions that hand out memory through an argument: each call of one is a site of its own, decided by the walks of its own array,
-# and the program computes what it did; at several levels, and with both kinds of LTO.
+# Functions that return memory through an argument. Each call of one is a site of its
+# own, decided by the walks of its own array. The program computes the same result; at several
+# levels, and with both kinds of LTO.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >main.c <<'C'
@@ -72,14 +73,14 @@ C
 ./plain >expected
 flags=(-O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off)
 lto=(-fuse-ld=lld -Wl,-mllvm,-load="$PLUGIN" -Wl,--load-pass-plugin="$PLUGIN")
-checked() { # FILE: its calls are told apart, and it runs with and without libsmalloc
+checked() { # FILE: its calls are separate sites, and it runs with and without libsmalloc
   expect_status 0 "$SMALLOC" sites --json "$1"
   python3 - <<'PY'
 import json
 sites = json.load(open("out"))["sites"]
 said = {(s["callee"], "picked at random" in s["why"]) for s in sites}
 assert {("buffer", True), ("buffer", False), ("deeper", True)} <= said, said
-# Of a function that is called once the allocation inside says more than the call.
+# If a function is called once, the allocation inside gives more information than the call.
 assert {("make", True), ("posix_memalign", True)} & said, said
 PY
   expect_status 0 "./$1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# mold resolves the weak references of an executable to 0. Linked with libsmalloc its sites are served; without, the command says so in
-# one line, and what it names cures it.
+# mold resolves the weak references of an executable to 0. Linked with libsmalloc, its sites are
+# served. Without, the command reports that in one line, and the cure named there works.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -9,17 +9,17 @@ need_linker mold
 link_matrix -fuse-ld=mold
 compile=(-O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all -ffunction-sections -fdata-sections)
 export SMALLOC_CONF=populate:always,stats:exit
-counts_site() { # COMMAND...: the table counts as its site's
+counts_site() { # COMMAND...: the table is charged to its site
   runs_huge "$@"
   expect_match err 'site: .* in gather gather.c:'
 }
-entries() { # STATUS FILE: doctor's verdict
+entries() { # STATUS FILE: doctor's result
   expect_status 0 "$SMALLOC" doctor --json "$2"
   json_is out "[c['status'] for c in d['checks'] if c['name'] == 'program-entries'] == ['$1']"
 }
 unserved='^smalloc: warning: no decision of the compiler is heeded'
 
-# A linked library keeps the references open, whatever is dropped and in libraries, too.
+# A linked library keeps the references open, also with dropped sections and in libraries.
 quietly "$CLANG" "${compile[@]}" -fuse-ld=mold -Wl,--gc-sections gather.c "${LINK_LIBRARY[@]}" -o linked
 counts_site ./linked
 entries ok linked
@@ -27,7 +27,7 @@ quietly "$CLANG" "${compile[@]}" -fuse-ld=mold -Wl,--gc-sections -fPIC -shared -
 quietly "$CLANG" -O2 -fuse-ld=mold -DMAIN_ONLY gather.c ./libtable.so -o user
 counts_site env LD_PRELOAD="$LIB" ./user
 
-# A program that is not: served as one that was compiled without the plugin, and said.
+# A program without it: served as a program without the plugin, with a message.
 quietly "$CLANG" "${compile[@]}" -fuse-ld=mold gather.c -o closed
 runs_right env LD_PRELOAD="$LIB" ./closed
 expect_no_match err 'in gather gather.c:'
@@ -58,7 +58,7 @@ if [ -x "$BIN/smalloc-cc" ]; then
   counts_site ./wrapped
   entries ok wrapped
 fi
-# The same of other linkers, when they are told so.
+# The same with other linkers, with the option that resolves weak references.
 if has_linker lld; then
   quietly "$CLANG" "${compile[@]}" -fuse-ld=lld -Wl,-z,nodynamic-undefined-weak gather.c -o closed
   expect_status 0 "$SMALLOC" run -- ./closed

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Beside jemalloc and mimalloc: preloaded in front of a linked libsmalloc they win and the program runs; with ours first,
-# they serve the rest and our sites keep their superpages. Linked peers: whoever is first in the link line.
+# Beside jemalloc and mimalloc. Preloaded in front of a linked libsmalloc, the peer serves
+# everything and the program runs. With libsmalloc first, the peer serves the rest and libsmalloc's
+# sites keep their superpages. With linked peers, the first library in the link line serves.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
@@ -9,7 +10,7 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o without
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c "${LINK_LIBRARY[@]}" -o with
 peers=0
 for peer in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4; do
-  path=$("$CLANG" -print-file-name="$peer") # the bare name when there is none
+  path=$("$CLANG" -print-file-name="$peer") # the bare name if the file does not exist
   [ -e "$path" ] || continue
   peers=$((peers + 1))
   expect_status 0 env LD_PRELOAD="$path" ./with

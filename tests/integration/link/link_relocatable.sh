@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Objects that one linker's -r has joined are linked by any other, with --gc-sections and without, and are served.
+# Objects joined by one linker's -r are linked by any other, with and without --gc-sections, and
+# their sites are served.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
@@ -17,7 +18,8 @@ double dead(const int *x, size_t n) {
 }
 C
 echo 'int main(void) { return 0; }' >nothing.c
-# linked COMMAND...: GNU ld says that it makes no table of what gold joined, for any object with a COMDAT.
+# linked COMMAND...: GNU ld warns that it makes no table for objects that gold joined, if they have
+# a COMDAT.
 linked() {
   "$@" >log 2>&1 || { cat log >&2; fail "exit status $?: $*"; }
   ! grep -v 'no .eh_frame_hdr table will be created' log || fail "unexpected output: $*"
@@ -34,13 +36,13 @@ for kind in "" -masm=intel; do
     quietly "$(linker_of $joins)" -r dead.o -o dead_alone.o
     for links in bfd gold lld mold; do
       has_linker $links || continue
-      # gold refuses what mold joined, for any object with a COMDAT.
+      # gold refuses objects that mold joined, if they have a COMDAT.
       [ $joins-$links != mold-gold ] || continue
       for gc in -Wl,--gc-sections -Wl,--no-gc-sections; do
         linked "$CLANG" -fuse-ld=$links $gc joined.o -o without
         has_sites without || fail "$joins -r, $links $gc: no sites"
         runs_plain ./without
-        # The sites of what is never called go, or stay: it links all the same.
+        # The sites of uncalled functions may stay or go: the link works in both cases.
         linked "$CLANG" -fuse-ld=$links $gc dead_alone.o nothing.o -o nothing
         expect_status 0 ./nothing
       done

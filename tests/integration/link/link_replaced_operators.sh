@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that replaces some forms of operator new and delete: the others end in those, as the C++ runtime's do, so every
-# object goes back behind the program's own mark. Static, dynamic, and with the C++ runtime inside the program.
+# A program replaces some forms of operator new and delete. The others call those, as the C++
+# runtime's do, so every object has the program's own mark in front. Static, dynamic, and with the
+# C++ runtime inside the program.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 ARCHIVE=$LIBDIR/libsmalloc.a
@@ -87,7 +88,7 @@ int main() {
   printf("live %ld alive %ld overwritten %ld\n", live, Part::alive, wrong);
 }
 E
-# The only new of the program is one with a hint: nothing else brings the C++ runtime's form of it along.
+# The program's only new has a hint: nothing else links the C++ runtime's form of it.
 cat >hinted.cpp <<'E'
 #include <cstdio>
 #include <cstdlib>
@@ -107,7 +108,7 @@ runs_well() { # CALLS CMD...
   expect_match out "^calls $calls\$"
   expect_match out '^live 0 alive 0 overwritten 0$'
 }
-linked() { # CALLS FLAG...: without the library, with it, and with what a preloaded one does
+linked() { # CALLS FLAG...: without the library, with it, and with a preloaded one
   local calls=$1 library
   shift
   quietly "$CLANGXX" own.o uses.o "$@" -o without

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Static programs: threads that first ask for memory when there is none get NULL and ENOMEM; who frees is
-# served again.
+# Static programs. A thread whose first request comes when memory is exhausted gets NULL and ENOMEM.
+# After frees, requests succeed again.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 [ -e "$("$CLANG" -print-file-name=libc.a)" ] || skip "no static C library"
@@ -23,7 +23,7 @@ static void try(void *p, size_t n) {
 static void *thread(void *argument) {
   pthread_barrier_wait(&full);
   errno = 0;
-  switch ((long)argument % 4) { // which is its first differs
+  switch ((long)argument % 4) { // the first function differs by thread
   case 0: try(malloc(100), 100); break;
   case 1: try(calloc(10, 10), 100); break;
   case 2: try(realloc(NULL, 20000), 20000); break;
@@ -32,7 +32,7 @@ static void *thread(void *argument) {
   for (size_t n = 1; n < 3 << 20; n = n * 3 + 1) try(malloc(n), n);
   pthread_barrier_wait(&asked);
   pthread_barrier_wait(&empty);
-  for (size_t n = 1; n < 3000; n++) try(malloc(n), n); // what another thread freed may stay with that one's arena
+  for (size_t n = 1; n < 3000; n++) try(malloc(n), n); // memory that another thread freed may stay in that thread's arena
   return argument;
 }
 int main(int argc, char **argv) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A static program whose threads make the superpage heap grow and give back while another thread forks: neither waits for the other,
-# though libc allocates before any constructor has registered our fork handlers. And what posix_memalign gives is aligned as malloc's
-# memory is, however little is asked for.
+# A static program whose threads make the superpage heap grow and shrink while another thread forks:
+# neither waits for the other, although libc allocates before any constructor has registered
+# libsmalloc's fork handlers. posix_memalign aligns its memory as malloc does, however small the
+# requested alignment.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 ARCHIVE=$LIBDIR/libsmalloc.a
@@ -53,7 +54,7 @@ for heap in guest auto migrate superpage; do
   SMALLOC_CONF=heap:$heap expect_status 0 timeout 60 ./t
   expect_match out '^done$'
 done
-# Forks while the heaps start: jemalloc gets its fork handlers during one.
+# Forks while the heaps start: jemalloc registers its fork handlers during one of them.
 for _ in {1..60}; do
   SMALLOC_CONF=heap:migrate expect_status 0 timeout 60 ./t few
 done

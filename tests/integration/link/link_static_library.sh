@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# libsmalloc.a is a whole malloc for static programs: sites of programs built with the plugin get superpages (C and C++,
-# three linkers, -static-pie); a program built without it runs, with superpages for all where asked; nothing private is
-# seen; a program that defines its own malloc links, and keeps it.
+# libsmalloc.a is a complete malloc for static programs. Sites of programs built with the plugin get
+# superpages (C and C++, three linkers, -static-pie). A program built without it runs, with
+# superpages for everything if requested. No private symbol is visible. A program that defines its
+# own malloc links, and uses it.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 ARCHIVE=$LIBDIR/libsmalloc.a
@@ -21,7 +22,7 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" -static -Wl,--gc-sections gather.c -L"$L
 strip ./static
 runs_huge ./static
 
-# C++: new and delete are ours, exceptions pass, threads come and go; without the plugin.
+# C++ without the plugin: libsmalloc serves new and delete, exceptions pass, threads start and end.
 cat >cxx.cpp <<'E'
 #include <cstdio>
 #include <cstdlib>
@@ -75,14 +76,15 @@ madvise | always)
   ;;
 esac
 
-# Only what libsmalloc.so shows, too (and names whose object in libc.a brings a malloc along).
+# The same symbols as libsmalloc.so (and names whose object in libc.a also contains a malloc).
 nm -g --defined-only "$ARCHIVE" | awk 'NF == 3 {print $3}' | sort -u >shown
 nm -D --defined-only "$LIBDIR/libsmalloc.so" | awk '{print $3}' | sort -u >preload
 expect_no_match shown '^(je|ctl|prof)'
 [ "$(comm -23 shown preload | grep -vE '^(mallopt|__libc_[a-z]+|__posix_memalign)$')" = '' ] || fail "shown by libsmalloc.a only: $(comm -23 shown preload)"
 expect_match shown '^pvalloc$'
 
-# Its own malloc: ours stays out, with a warning where a site would have got a superpage.
+# A program with its own malloc: libsmalloc does nothing, with a warning if a site would have got a
+# superpage.
 cat >own.c <<'E'
 #include <stddef.h>
 #include <stdio.h>
@@ -92,7 +94,7 @@ static size_t used;
 void *malloc(size_t n) { size_t *p = (size_t *)(arena + used); used += (n + 16 + 63) / 64 * 64; if (used > sizeof arena) return NULL; *p = n; return (char *)p + 16; }
 void free(void *p) { (void)p; }
 void *realloc(void *p, size_t n) { void *q = malloc(n); if (q && p) memcpy(q, p, ((size_t *)p)[-2] < n ? ((size_t *)p)[-2] : n); return q; }
-void *calloc(size_t n, size_t m) { return malloc(n * m); } /* never used twice: zero */
+void *calloc(size_t n, size_t m) { return malloc(n * m); } /* memory is never reused, so it is zero */
 E
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -static -Wl,-u,smalloc_version gather.c own.c "$ARCHIVE" -o own
 runs_plain ./own

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# -static-libstdc++: operator new and delete are inside the program; it runs the same with and without the library.
+# -static-libstdc++: operator new and delete are inside the program, which behaves the same with and
+# without the library.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >v.cpp <<'C'

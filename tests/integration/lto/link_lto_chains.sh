@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A link with LTO of functions that return what another unit's function allocated, called from several places: it links (what
-# one entry refers to is still there when nobody makes it anew), and runs as without the plugin.
+# A link with LTO of functions that return memory of another unit's function, called from several
+# places. It links: if one entry refers to another that is not created again, that one still exists.
+# The program runs as without the plugin.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A link with LTO sees loops unrolled, each copy with a part of the pages: what a unit decided by itself stays decided so.
+# A link with LTO sees unrolled loops, in which each copy touches a part of the pages. A decision of
+# a unit by itself stays.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld

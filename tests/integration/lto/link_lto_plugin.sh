@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# LTO with the plugin in lld as well (full and thin), allocation and loops in different files: each site exists once.
+# LTO with the plugin in lld as well (full and thin), with allocation and loops in different files:
+# each site exists once.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld
@@ -21,7 +22,7 @@ for kind in full thin; do
   quietly "$CLANG" "${flags[@]}" "${load[@]}" split.o alloc.o "${LINK_LIBRARY[@]}" -o with
   expect_status 0 ./with
   expect_match out "^$SUM "
-  # A site is listed once, not once more by the link phase.
+  # The link phase does not list a site a second time.
   sites=$(count_sites without)
   if [ "$sites" -lt 2 ] || [ "$sites" -gt 3 ]; then fail "$kind LTO: $sites sites in a program with two allocations"; fi
 done

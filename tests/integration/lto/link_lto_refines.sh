@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A link with LTO decides sites again, with the accesses of other units in sight: undecided by its own unit, decided by the
-# units' summaries without LTO, decided by the compiler with either kind of LTO; always the same site, and the same program.
+# A link with LTO decides sites again, with the accesses of other units. Alone, the unit leaves a
+# site undecided. Without LTO the summaries of units decide it. With either kind of LTO the compiler
+# decides it. The site and the program stay the same.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld
@@ -81,7 +82,7 @@ for name in ("full", "thin"):
     assert "leaves the unit" not in site["why"] and "through argument" not in site["why"], site
 PY
 
-# A link without the plugin is complete: as the units were compiled.
+# A link without the plugin keeps the sites as the units were compiled.
 for kind in full thin; do
   quietly "$CLANG" -O2 -flto=$kind -fuse-ld=lld $kind-main.o $kind-walk.o -o unrefined
   expect_status 0 env LD_PRELOAD="$LIB" ./unrefined
@@ -89,13 +90,14 @@ for kind in full thin; do
   [ "$(count_sites unrefined)" = 2 ] || fail "not two sites without the plugin in the linker ($kind)"
 done
 
-# Units compiled with different options stay as they were compiled; no unit's decision goes by another's options.
+# Units compiled with different options stay as compiled: no unit's options influence another unit's
+# decision.
 quietly "$CLANG" "${compile[@]}" -fplugin-arg-smalloc-heap=migrate -flto=full -c src/walk.c -o other.o
 quietly "$CLANG" -O2 -flto=full "${load[@]}" full-main.o other.o -o differing
 expect_status 0 "$SMALLOC" sites --json differing
 expect_match out 'leaves the unit|through argument 1 of walk'
 
-# With units that are no bitcode, with levels of the linker, with sections collected.
+# With objects that are no bitcode, with the linker's optimisation levels, with collected sections.
 for kind in full thin; do
   for extra in -Wl,--lto-O0 -Wl,--lto-O1 -Wl,--gc-sections; do
     quietly "$CLANG" -O2 -flto=$kind "${load[@]}" $extra $kind-main.o $kind-walk.o -o mixed

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A link with LTO says of large variables what their units said: the same ids, names, files and decisions, also of two variables
-# of one name; of one that several units know, it may find out more.
+# For large variables a link with LTO keeps the units' ids, names, files and decisions, also for two
+# variables of one name. For a variable of several units it may learn more.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld
@@ -65,7 +65,7 @@ for kind in ("full", "thin"):
     for one, other in zip(plain, others):
         if one["function"] == "table":
             assert (one["decision"], one["pattern"], one["why"]) == (other["decision"], other["pattern"], other["why"]), (kind, one, other)
-# Nobody in its own unit walks shared_one; the link sees who does.
+# No loop of its own unit walks shared_one; the link sees the loop of another unit.
 full = {s["function"]: s for s in sites("full")}
 assert full["shared_one"]["decision"] == "superpage" and full["shared_one"]["pattern"] == "scattered", full
 PY

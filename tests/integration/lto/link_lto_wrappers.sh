@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Wrappers of any depth under LTO: the calls of one xmalloc in other units are decided apart, by the compiler; C++ programs
-# with exceptions, inline functions of several units and containers do what they did.
+# Wrappers of any depth under LTO: the compiler decides each call of one xmalloc in other units
+# separately. C++ programs with exceptions, inline functions of several units and containers behave
+# as without the plugin.
 . "$(dirname "$0")/../support/lib.sh"
-export SMALLOC_CONF=heap:guest,populate:always # decisions alone: heap:auto gives superpages to what is filled
+export SMALLOC_CONF=heap:guest,populate:always # only the decisions; heap:auto also gives superpages to filled objects
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_linker lld
 source=$SMALLOC_SOURCE/tests/integration/fixtures/wrappers.c
@@ -29,7 +30,7 @@ assert len(hot) == 1 and hot[0]["decision"] == "runtime" and hot[0]["rewritten"]
 assert not hot[0]["joined"] or os.environ["KIND"] == "thin", hot
 assert len(cold) == 1, mine
 PY
-  # Any unit may be an ordinary object.
+  # Each unit may be an ordinary object.
   for native in none 0 1 2 3; do
     objects=("$kind"?.o)
     [ $native = none ] || objects[native]=native$native.o

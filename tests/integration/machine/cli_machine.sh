@@ -11,7 +11,7 @@ expect_status 0 "$SMALLOC" machine show
 expect_status 0 "$SMALLOC" machine show core2 --json
 json_is out 'd["schema"] == "smalloc.machine/1" and d["tlb"][0]["entries"] == {"value": 256, "low": None, "high": None, "source": "preset"}'
 cp out mine.json
-# A number with its range and its source is named as such in a threshold.
+# A threshold can name the value, range and source of a number.
 expect_error 3 'l2_hit_cycles is 7' "$SMALLOC" machine show zen4 --fail-if 'l2_hit_cycles > 6'
 expect_status 0 "$SMALLOC" machine show zen4 --fail-if 'l2_hit_cycles > 7' --fail-if 'tlb.0.entries < 2'
 expect_status 0 "$SMALLOC" machine show ./mine.json --json
@@ -21,7 +21,7 @@ expect_error 1 "cannot use machine profile \(bad.json\): key 'tlb\[0\].entries' 
 expect_error 1 'cannot use machine profile \(nosuch.json\): no such file' "$SMALLOC" machine show nosuch.json
 expect_error 1 'neither a preset nor a profile' "$SMALLOC" machine show zen9
 expect_match err '^hint: smalloc machine list'
-# What the documentation calls the least file is accepted.
+# The minimal file of the documentation is accepted.
 sed -n '/^```json/,/^```/p' "$SMALLOC_SOURCE/docs/machine-profile.md" | sed '/^```/d' >least.json
 expect_status 0 "$SMALLOC" machine show least.json
 expect_match out '^mine: reach 3072 pages'

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc study: page sizes are in effect and counted, runs fail loudly, files hold every run.
+# smalloc study: page sizes take effect and are counted, a failing run ends the study, files contain
+# every run.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$PRELOAD" ] || skip "libsmalloc.so was not built"
-# A program whose page behaviour is known: 64 MiB of heap, all written, held for half a second.
+# A program with known page behaviour: 64 MiB of heap, all written, held for half a second.
 cat >touch.c <<'C'
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ expect_status 0 "$SMALLOC" study --pages base,program -r 3 --csv runs.csv --plot
 json_is out 'd["schema"] == "smalloc.study/1" and d["configurations"] == ["base", "program"]'
 json_is out '[len(c["results"]) for c in d["commands"]] == [2] and d["commands"][0]["command"] == ["./touch"]'
 json_is out 'all(r["runs"] == 3 for r in d["commands"][0]["results"])'
-# 64 MiB are 16,384 base pages: as many faults, all of it heap, none on superpages.
+# 64 MiB are 16,384 base pages: that many faults, all of it heap, none on superpages.
 json_is out 'd["commands"][0]["results"][0]["page_faults"] > 16384'
 json_is out 'd["commands"][0]["results"][0]["footprint"]["maximum_bytes"] >= 64 << 20'
 json_is out '[s["thp_bytes"] for s in d["commands"][0]["results"][0]["footprint"]["segments"]] == [0] * 5'
@@ -35,7 +36,8 @@ madvise | always)
   expect_status 0 "$SMALLOC" study --pages base,thp -r 1 --json -- ./touch
   json_is out 'd["commands"][0]["results"][1]["footprint"]["segments"][0]["thp_bytes"] >= 32 << 20'
   json_is out 'd["commands"][0]["results"][1]["page_faults"] < 4096'
-  # The stack: 4 MiB of it, written and held, on superpages when asked for, counted as stack either way.
+  # 4 MiB of the stack, written and held: on superpages if requested, counted as stack in both
+  # cases.
   cat >stack.c <<'C'
 #include <string.h>
 #include <unistd.h>
@@ -54,7 +56,7 @@ C
     json_is out '[s["thp_bytes"] >= 2 << 20 for s in d["commands"][0]["results"][1]["footprint"]["segments"]] == [False, False, True, False, False]'
     json_is out '[s["average_thp_bytes"] > 0 for s in d["commands"][0]["results"][1]["footprint"]["segments"]] == [False, False, True, False, False]'
   fi
-  # Segments apart: 64 MiB of static data on superpages, the heap not.
+  # Separate segments: 64 MiB of static data on superpages, the heap not.
   cat >static.c <<'C'
 #include <string.h>
 #include <unistd.h>
@@ -73,7 +75,7 @@ C
 *) expect_error 1 'no such pages on this system \(thp\)' "$SMALLOC" study --pages thp -- ./touch ;;
 esac
 
-# What the command says is discarded; its children count.
+# The command's output is discarded; its children count.
 expect_status 0 "$SMALLOC" study --pages base -r 1 --json -- sh -c 'echo noise; ./touch; echo more'
 json_is out 'd["commands"][0]["results"][0]["footprint"]["maximum_bytes"] >= 64 << 20'
 printf '# gone\nfirst: ./touch\n\nsecond: ./nosuch 1\n' >gone.txt
@@ -97,7 +99,7 @@ expect_error 2 'unknown pages \(3m\)' "$SMALLOC" study --pages 3m -- ./touch
 expect_error 2 'no command to run' "$SMALLOC" study
 expect_error 2 'is not NAME=KEY:VALUE' "$SMALLOC" study --config nonsense -- ./touch
 expect_error 3 'threshold crossed' "$SMALLOC" study --pages base,program -r 1 --fail-if 'commands.0.results.0.page_faults > 10' -- ./touch
-# What is compared is what was asked for: one that sleeps takes time, and none of a processor's.
+# The chosen metric is compared: a sleeping program takes time, but no processor time.
 expect_status 0 "$SMALLOC" study --pages base -r 1 --metric wall --json -- sleep 0.4
 json_is out 'd["metric"] == "wall" and d["commands"][0]["results"][0]["seconds"]["median"] >= 0.4'
 expect_status 0 "$SMALLOC" study --pages base -r 1 --metric user --json -- sleep 0.4
@@ -107,20 +109,20 @@ expect_status 0 "$SMALLOC" study --pages base -r 2 --show-output -- echo "what i
 expect_status 0 "$SMALLOC" study --pages base -r 1 -- echo "what it says"
 expect_no_match out '^what it says$'
 expect_error 1 'cannot write the result' "$SMALLOC" study --pages base -r 1 --csv /nosuch/x.csv -- ./touch
-# A key that is not there is said before the runs; one below a list when their result is printed.
+# A missing key is reported before the runs; a missing key below a list, when the result is printed.
 expect_error 2 "no key 'nosuch'" "$SMALLOC" study --pages base -r 1 --fail-if 'nosuch > 1' -- sh -c 'echo >has-run'
 [ ! -e has-run ] || fail "ran before it looked at the threshold"
 expect_status 2 "$SMALLOC" study --pages base -r 1 --fail-if 'commands.0.nosuch > 1' -- ./touch
 expect_match err "no key 'commands.0.nosuch'"
 expect_match out '^touch +base '
-# What would be measured as the default is refused.
+# A configuration equal to the default is refused.
 expect_error 2 "--config x=nonsense\\): 'nonsense' is not a known key" "$SMALLOC" study --config x=nonsense -- ./touch
 expect_error 2 "'heap:nonsense' has a value that is not understood: heap is auto, off, superpage, migrate or guest" \
   "$SMALLOC" study --config x=stats:off,heap:nonsense -- ./touch
-# No look at its memory was in time: nothing is known of its pages.
+# No sample of the memory was taken in time: the page sizes are unknown.
 expect_status 0 "$SMALLOC" study --pages base -r 1 --interval 3600 -- true
 expect_match out '^true +base .* - *$'
 expect_match out '^-: the command ended before its memory was looked at'
-# "auto" is what smalloc run does; the user's own settings stay.
+# "auto" is the behaviour of smalloc run; the user's own settings stay.
 expect_status 0 env SMALLOC_CONF=promoter:calls "$SMALLOC" study --pages auto -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
 grep -qx 'promoter:calls,heap:auto' conf || fail "settings of auto: $(cat conf)"

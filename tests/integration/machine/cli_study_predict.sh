@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc study --predict: misses of a trace x cost / cycles bounds what superpages bring; --verify measures it.
+# smalloc study --predict: misses of a trace x cost / cycles is an upper bound of the gain from
+# superpages; --verify measures the gain.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$PLUGIN" ] && command -v "$CLANG" >/dev/null || skip "no plugin, or no $CLANG"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc study --stream: the built-in check predicts from the known order of its pages (or the PMU), and measures.
+# smalloc study --stream: the built-in check predicts from the known order of its pages (or the
+# PMU), and measures.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$PRELOAD" ] || skip "libsmalloc.so was not built"
@@ -23,15 +24,16 @@ json_is out 'd["predictions"][0]["source"] == "pmu" or d["predictions"][0]["cost
 json_is out 'd["no_events"] is None or d["commands"][0]["results"][0]["cpi_stack"] is None'
 if [ -n "$verify" ]; then
   json_is out 'd["predictions"][0]["base_seconds"] > 0 and type(d["predictions"][0]["within_bound"]) is bool'
-  # The arrays were on the pages that the configuration says, as far as they were there when somebody looked last: a tenth of a second
-  # before the end they may still be touched for the first time.
+  # The arrays were on the page size of the configuration, as far as they existed at the last
+  # sample. A tenth of a second before the end some pages may still be untouched.
   json_is out '(lambda heap: heap["thp_bytes"] >= 10 * heap["base_bytes"] > 0)(d["commands"][0]["results"][1]["footprint"]["segments"][0])'
   expect_status 0 "$SMALLOC" study --stream --stream-mib 96 --predict --verify --machine ./small.json -r 1
   expect_match out '^stream: .* TLB misses .* = at most [0-9.]+ % of the time'
   expect_match out '^predicted: at most [0-9.]+ s of [0-9.]+ s'
   expect_match out '^measured: -?[0-9.]+ % of user time, [0-9.]+ s to [0-9.]+ s'
 fi
-# No profile is stored and none is named: the cost is this machine's all the same, and the note says where it is from.
+# Without a stored or named profile the cost is still measured on this machine, and a note names the
+# source.
 expect_status 0 "$SMALLOC" study --stream --stream-mib 24 --predict -r 1 --json
 expect_match err 'no calibrated profile(: the cost of a miss was measured briefly|, and none can be measured)'
 if grep -q 'was measured briefly' err; then

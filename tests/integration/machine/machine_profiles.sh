@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The plugin and the command take and refuse the same machine profiles, for the same reason, and understand them alike.
+# The plugin and the command accept and reject the same machine profiles, for the same reason, and
+# read them alike.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
 compile() { "$CLANG" -O2 -c -o gather.o -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine="$1" -Rpass-analysis=smalloc -Rpass=smalloc gather.c; }
 
-# NAME TEXT; base pages of level 2 are 300, so every file that is taken has that reach.
+# NAME TEXT; base pages of level 2 are 300, so every accepted file has that reach.
 l2='{"level": 2, "page_bytes": [4096], "entries": 300, "ways": 4}'
 head='"schema": "smalloc.machine/1", "name": "mine"'
 profile() { printf '%s' "$2" >"$1.json"; }
@@ -39,7 +40,7 @@ for file in taken-*.json; do
   expect_match out '^mine: reach 300 pages'
   expect_status 0 compile "$file"
   expect_match err 'reach 300 pages of mine'
-  # What the command writes of a profile is the same profile to both.
+  # The plugin and the command read a profile that the command writes as the same profile.
   "$SMALLOC" machine show "$file" --json >again.json
   mv err first
   expect_status 0 compile again.json
@@ -55,14 +56,14 @@ for file in refused-*.json; do
   }
 done
 expect_error 1 "refused-end.json\): it is not JSON: line 2, column 11" "$SMALLOC" machine show refused-end.json
-# A file whose name could be a preset's.
+# A file whose name might be a preset's.
 cp taken-plain.json bare
 cp refused-end.json broken
 expect_status 0 "$SMALLOC" machine show bare
 expect_match out '^mine: reach 300 pages'
 expect_error 1 "broken\): it is not JSON: line 2, column 11" "$SMALLOC" machine show broken
-# A preset and the file that the command writes of it are one machine: what lies on superpages competes with base pages for a
-# second level that holds both. Columns of so many rows, a superpage each.
+# A preset and the file that the command writes of it are the same machine. Superpages compete with
+# base pages for a second level that holds both. Columns of that many rows, a superpage each.
 cat >columns.c <<'C'
 #include <stdlib.h>
 #define COLUMNS 262144L

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Each example of each `smalloc numa ... --help`, run as it stands there: a program, its trace, its log and a process are there.
+# Runs each example of each `smalloc numa ... --help` as printed. A program, its trace, its log and
+# a process exist.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$SMALLOC_BUILD/lib/libsmalloc_numa_recorder.so" ] || skip "omp-tools.h was not found: no recorder"
@@ -41,7 +42,7 @@ for part in topology simulate report top record replay; do
     case $example in
     *numa\ record*)
       expect_match out '^the program ran: '
-      if [ "$nodes" = 1 ]; then # nothing can move, so nothing is written down: said at once, and the program runs
+      if [ "$nodes" = 1 ]; then # nothing can move, so nothing is recorded: a message says so at once, and the program runs
         expect_match err '^smalloc: warning: numa \(migrate\): .*; the log .*\.log is not written$'
         expect_match err '^hint: smalloc numa topology '
       else

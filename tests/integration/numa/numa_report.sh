@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc numa report: one page without network whose maps decode to every page's node, interval by interval.
+# smalloc numa report: one page without network access. Its maps decode to the node of every page in
+# each interval.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$SMALLOC_BUILD/lib/libsmalloc_numa_recorder.so" ] || skip "omp-tools.h was not found: no recorder"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Executed OpenMP kernels, recorded access by access, played on six nodes: migration must find back what serial
-# initialisation spoiled, on every kernel, and never cost more than it saves.
+# Executed OpenMP kernels, recorded access by access, simulated on six nodes. Migration must undo
+# the effect of serial initialisation on every kernel, and never cost more than it saves.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$SMALLOC_BUILD/lib/libsmalloc_numa_recorder.so" ] || skip "omp-tools.h was not found: no recorder"
@@ -16,8 +16,8 @@ while read -r kernel size steps least; do
   build "$kernel"
   record "$kernel" "$kernel" "$size" "$steps"
   expect_status 0 timeout 120 "$SMALLOC" numa simulate "$kernel.trace" --machine sun-fire-6800 --shrink 64 --sample 4 --json
-  # 5 of 6 nodes are remote when all pages lie on one; what a source of cache misses must win back is a little less
-  # than it does in docs/numa.md, where the kernels are larger.
+  # 5 of 6 nodes are remote when all pages lie on one. The gain that cache misses must reach is a
+  # little less than in docs/numa.md, where the kernels are larger.
   json_is out "[s for s in d['schemes'] if s['name'] == 'first-touch'][0]['remote_percent'] > 70"
   json_is out "[s for s in d['schemes'] if s['name'] == 'cache-misses'][0]['reduction_percent'] > $least"
   json_is out "[s for s in d['schemes'] if s['name'] == 'cache-misses'][0]['faster_percent'] >= 0"
@@ -31,8 +31,9 @@ lu 36 10 35
 mg 48 8 75
 sp 48 8 12
 KERNELS
-# FT was the paper's case in which migration lost: moving a page cost 85 us there. Where that much is charged to so short a run, the
-# dominant node is dear, and the benefit test declines; every page has one node for two thirds of the time, so a cheap move pays.
+# In the paper FT loses by migration, because moving a page costs 85 us. In a short run with that
+# cost, following the dominant node is too expensive, and the benefit test declines. Each page has
+# one node for two thirds of the time, so a cheap move pays.
 faster() { # POLICY NS: "percent moves"
   expect_status 0 timeout 120 "$SMALLOC" numa simulate ft.trace --machine sun-fire-6800 --shrink 64 --sample 4 --policy "$1" --move-ns "$2" --json
   python3 -c 'import json; s = next(s for s in json.load(open("out"))["schemes"] if s["name"] == "cache-misses"); print(s["faster_percent"], s["moved_base_pages"])'
@@ -44,11 +45,11 @@ python3 -c "
 assert $dear < 0 and $moved > 100, 'the dominant node was to lose: $dear %, $moved pages'
 assert $declined >= 0 and $stayed < $moved / 10, 'the benefit test was to decline: $declined %, $stayed pages'
 assert $cheap > 0 and $went > 10 * $stayed, 'cheap moves were to pay: $cheap %, $went pages'"
-# The cure: initialised by whoever will use it, there is little left to move.
+# The remedy: if each thread initialises the data that it will use, few pages need to move.
 record cured mg 48 8 parallel
 expect_status 0 timeout 120 "$SMALLOC" numa simulate cured.trace --machine sun-fire-6800 --shrink 64 --sample 4 --json
 json_is out "[s for s in d['schemes'] if s['name'] == 'first-touch'][0]['remote_percent'] < 20"
-# What people read, the published policy, a described machine, thresholds, errors.
+# Text output, the published policy, a described machine, thresholds, errors.
 expect_status 0 "$SMALLOC" numa simulate mg.trace --machine sun-fire-6800 --shrink 64 --policy paper
 expect_match out '^cache-misses +[0-9.]+ %'
 expect_match out 'figure 7'

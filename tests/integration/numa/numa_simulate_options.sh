@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the options of smalloc numa simulate change: where threads run, how long a moved page stays and may take to pay, how often a TLB is looked into, how
-# large it is.
+# Options of smalloc numa simulate: the placement of threads, how long a moved page stays and how
+# soon it must pay, how often a TLB is sampled, and its size.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$SMALLOC_BUILD/lib/libsmalloc_numa_recorder.so" ] || skip "omp-tools.h was not found: no recorder"
@@ -26,17 +26,18 @@ def of(name):
     return d, {s["name"]: s for s in d["schemes"]}
 def moved(name, source):
     return of(name)[1][source]["moved_base_pages"]
-# A move that has to pay within an interval is hardly ever made; nothing is seen of a TLB that nobody looks into.
+# If a move must pay within one interval, there are hardly any moves; a TLB that is never sampled
+# yields no counts.
 assert moved("soon", "cache-misses") < moved("default", "cache-misses") > 0
 assert moved("seldom", "tlb-content") == 0 < moved("default", "tlb-content")
 assert moved("seldom", "cache-misses") == moved("default", "cache-misses")
-# The TLB alone becomes larger; the caches stay.
+# Only the TLB becomes larger; the caches stay.
 (small, _), (large, _) = of("default"), of("large")
 assert large["machine"]["tlb_entries"] == 64 * small["machine"]["tlb_entries"] and large["tlb_misses"] < small["tlb_misses"]
 assert large["machine"]["l2_bytes"] == small["machine"]["l2_bytes"] and large["transactions"] == small["transactions"]
-# Neighbours of a grid share pages: on one node they are near.
+# Neighbouring threads of a grid share pages: on one node these pages are local.
 assert of("scatter")[1]["first-touch"]["remote_percent"] > of("compact")[1]["first-touch"]["remote_percent"] + 5
-# Pages that are to stay do not go to and fro.
+# Pages that must stay do not move back and forth.
 assert moved("stays", "cache-misses") < moved("moves", "cache-misses")
 PY
 expect_error 2 'freeze: Value 4 not in range 0 to 3' "$SMALLOC" numa simulate serial.trace --freeze 4

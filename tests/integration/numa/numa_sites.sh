@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A simulated trace of a program that was compiled to leave a profile tells site by site whose accesses are remote: of what each thread
-# has a share migration makes them local, of what two nodes share it cannot.
+# A simulated trace of a program that was compiled with profile-generate reports, for each site,
+# which nodes' accesses are remote. Migration makes the accesses local if each thread has its own
+# part, but not if two nodes share the data.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$PLUGIN" ] || skip "the plugin is not part of this build"
@@ -49,11 +50,12 @@ assert d["threads"] == 5, d["threads"]
 sites = {n: next(s for s in d["sites"] if n in s["name"]) for n in ("make_divided", "make_shared")}
 for s in sites.values():
     assert sum(s["transactions_by_node"]) == s["transactions"] > 1000 and len(s["id"]) == 16, s
-    assert s["remote_percent_first_touch"] > 40, s  # one thread has initialised all
+    assert s["remote_percent_first_touch"] > 40, s  # one thread initialised all of it
 assert sites["make_divided"]["remote_percent"] < sites["make_divided"]["remote_percent_first_touch"] / 2, sites
-# Half of it, where both nodes' threads run at a time; less where they take turns and the pages follow.
+# Half of it, if the threads of both nodes run at the same time; less if they alternate and the
+# pages follow.
 assert sites["make_shared"]["remote_percent"] > max(20, sites["make_divided"]["remote_percent"]), sites
-# All transactions are somebody's, and as remote as the whole is.
+# Each transaction belongs to a site, and the sites are as remote as the whole.
 assert sum(s["transactions"] for s in d["sites"]) == d["transactions"], d["transactions"]
 for key, name in (("remote_percent_first_touch", "first-touch"), ("remote_percent", sys.argv[1])):
     whole = next(s for s in d["schemes"] if s["name"] == name)["remote_percent"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Small objects of a site with a hint come from heaps of their own, one a node, and are objects like any others: resized into and out of
-# large ones, freed by other threads, aligned, zeroed, after fork. A described system stands in for one of two nodes; where pages really
-# lie: tests/numa-vm.
+# Small objects of a site with a hint come from heaps of their own, one a node. They behave as other
+# objects: they are resized into and out of large ones, freed by other threads, aligned, zeroed, and
+# usable after fork. A described system replaces a machine of two nodes; tests/numa-vm tests where
+# pages really lie.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -e "$PLUGIN" ] || skip "the plugin is not part of this build"
@@ -74,7 +75,7 @@ static void *work(void *seed) {
   }
   return NULL;
 }
-static void *short_life(void *unused) { /* a thread's caches go with it */
+static void *short_life(void *unused) { /* a thread's caches end with it */
   void *p = malloc(100);
   free(p);
   return unused;
@@ -115,7 +116,8 @@ int main(void) {
 C
 cc churn.c -o churn
 cc "$SMALLOC_SOURCE/tests/numa-vm/small.c" -o small
-# hinted PROGRAM PAGE HINT [CONF]: runs it with this hint for each site; statistics in s.json.
+# hinted PROGRAM PAGE HINT [CONF]: runs it with this hint for each site; writes statistics to
+# s.json.
 hinted() {
   "$SMALLOC" sites "$1" --json >sites.json
   python3 -c 'import json, sys
@@ -141,7 +143,7 @@ expect_match out '^right$'
 hinted small base local
 expect_match out ' wrong 0$'
 [ "$(counter node_bytes_peak)" -ge 24000000 ] || fail "$(counter node_bytes_peak) bytes"
-# Nobody asks, or it is forbidden, or there is one node: nothing of it.
+# Without a hint, with hints switched off, or on one node: no such heaps.
 for conf in ,numa:off ,sysfs:/nowhere; do
   hinted churn base local "$conf"
   expect_match out '^right$'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc numa top: where a running process' memory lies; its end is no failure, a process that never was is one.
+# smalloc numa top prints where a running process' memory lies. The end of the process is no
+# failure; a process that does not exist is one.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -r /proc/self/numa_maps ] || skip "the kernel has no /proc/PID/numa_maps"

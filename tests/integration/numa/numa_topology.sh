@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc numa topology: this system, a machine that hwloc plays, a described one, and errors that name the key.
+# smalloc numa topology: this system, a machine that hwloc simulates, a described one, and errors
+# that name the key.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 expect_status 0 "$SMALLOC" numa topology

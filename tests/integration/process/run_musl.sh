@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Programs of musl are not served: doctor says so, and they start all the same, by themselves and as children of a shell that is served.
+# Programs of musl are not served. doctor reports that. They still start, by themselves and as
+# children of a served shell.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 command -v musl-gcc >/dev/null || skip "no musl-gcc (package musl-tools)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A debugger, and backtrace(), see through everything of ours that a stack passes through: from a signal at any instruction of
-# malloc and free, and from an abort at a wrong free, up to main.
+# A debugger, and backtrace(), can unwind through all of libsmalloc's frames: from a signal at any
+# instruction of malloc and free, and from an abort at a wrong free, up to main.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 ulimit -c 0
@@ -28,7 +28,7 @@ static void step(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
   steps++;
   if ((char *)at < library || (char *)at >= library_end) return;
-  if (inside++ % 7 && steps > 20000) return; /* enough of the first calls; a sample of the rest */
+  if (inside++ % 7 && steps > 20000) return; /* all of the first calls; a sample of the rest */
   const int n = backtrace(frames, 64);
   for (int i = 0; i < n; i++)
     if ((uintptr_t)frames[i] >= main_start && (uintptr_t)frames[i] < main_end) return;
@@ -57,12 +57,12 @@ int main(int argc, char **argv) {
   }
   fclose(maps);
   main_start = (uintptr_t)main, main_end = main_start + atol(argv[1]);
-  if (argc > 2) { /* an abort of ours */
+  if (argc > 2) { /* an abort of libsmalloc */
     kept = malloc(20 << 20);
     free(kept), free(kept);
     return 1;
   }
-  for (int i = 0; i < 30; i++) kept = malloc(20u << 20), free(kept); /* the heaps have started */
+  for (int i = 0; i < 30; i++) kept = malloc(20u << 20), free(kept); /* starts the heaps */
   use(100);
   backtrace(frames, 64); /* loads libgcc */
   struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO | SA_NODEFER};

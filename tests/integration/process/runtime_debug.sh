@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# debug:on and abort:true: wrong frees of our pointers are reported with the address and the site that the object came
-# from; debug:on goes on, abort:true stops; a correct program sees no difference.
+# debug:on and abort:true report wrong frees of libsmalloc's pointers with the address and the site
+# of the object. debug:on continues, abort:true stops. A correct program behaves the same.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   case 'b': free(odd + malloc_usable_size(odd) + 8); break;
   case 'a': free(table); CHECK(realloc(table, 9 * MIB) == NULL); break;
   case '7': free(node); if (_ZdlPv) _ZdlPv(node); else free(node); break;
-  case '8': { /* everything right: resize in and between heaps, both directions */
+  case '8': { /* a correct program: resizes in and between heaps, both directions */
     for (int i = 0; i < 20000; i++) {
       char *p = site_malloc(&make_node, 1 + i % 3000);
       memset(p, i, 1 + i % 3000);
@@ -76,7 +76,8 @@ for conf in debug:on abort:true stats:exit stats:sites; do
   expect_match out '^went on$'
   expect_no_match err 'error|contradict'
 done
-# Without either key a wrong free of a big object ends the program as glibc's does; abort:false goes on.
+# Without either key a wrong free of a big object ends the program, as with glibc; abort:false
+# continues.
 for wrong in 3 4 9 a b; do
   expect_status 134 ./t $wrong
   expect_match err '^smalloc: error: (double )?(free|realloc)'
@@ -85,7 +86,7 @@ for wrong in 3 4 9 a b; do
 done
 expect_status 0 ./t 8
 [ ! -s err ] || fail "something is printed without debug:on"
-# One line says that we are there, whether the heaps start or not.
+# One line reports libsmalloc's presence, whether the heaps start or not.
 # shellcheck disable=SC2046 # several words
 build none $(linked) <<'C'
 int main(void) { return 0; }
@@ -97,7 +98,8 @@ SMALLOC_CONF=debug:on,heap:off expect_status 0 ./none
 expect_match err '^smalloc: debug: version [0-9.]+, strategy off; the heaps never start$'
 SMALLOC_CONF=debug:on expect_status 0 ./t 8
 expect_match err '^smalloc: debug: heaps started, .* reserved, machine '
-# A program may exit while its threads allocate: in the middle of that the tables need not agree, and nobody is accused.
+# A program may exit while its threads allocate. The tables may then disagree, and no error is
+# reported.
 build ends $(linked) <<'E'
 #include "runtime_sites.h"
 TEST_SITE(some, SMALLOC_DECISION_SUPERPAGE, SMALLOC_SITE_FULLY_INITIALISED, 0);

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# No entry changes errno, whether it serves or not, nor where the program's malloc serves and its heap cannot grow; our free keeps it; and looking for functions that glibc lacks
-# (free_sized) leaves the program no message of dlerror.
+# No entry changes errno, whether it serves the request or not, nor when the program's malloc serves
+# it and cannot extend its heap. libsmalloc's free keeps errno. The look-up of functions that glibc
+# lacks (free_sized) leaves no dlerror message.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t -fno-builtin $(linked) <<'E'
 #include "runtime_sites.h"
 #include <dlfcn.h>
-void free_sized(void *, size_t) __attribute__((weak)); /* younger than this glibc */
+void free_sized(void *, size_t) __attribute__((weak)); /* newer than this glibc */
 void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 TEST_SITE(base, SMALLOC_DECISION_RUNTIME, 0, 512);
@@ -23,7 +24,7 @@ int main(void) {
     memset(q, 1, 8 * MIB);
     SAME(__smalloc_v1_touching(q, 100000000));
     SAME(p = __smalloc_v1_realloc(p, 30 * MIB, &site)); CHECK(p);
-    SAME(CHECK(!__smalloc_v1_realloc(p, ~(size_t)0 / 2, &site))); /* the program's own realloc says why */
+    SAME(CHECK(!__smalloc_v1_realloc(p, ~(size_t)0 / 2, &site))); /* the program's own realloc sets the reason */
     SAME(free(p)); SAME(free(q));
     SAME(p = __smalloc_v1_malloc(~(size_t)0 / 2, &site)); CHECK(!p);
     SAME(p = __smalloc_v1_calloc(~(size_t)0, 16, &site)); CHECK(!p);
@@ -38,7 +39,7 @@ int main(void) {
     SAME(p = __smalloc_v1_malloc(100, &small)); CHECK(p);
     SAME(free(p));
     SAME(p = __smalloc_v1_calloc(wraps, 16, &small)); CHECK(!p);
-    /* The functions that get any pointer, with one of ours and with glibc's. */
+    /* The functions that accept any pointer, with a pointer of libsmalloc and one of glibc. */
     void *any[] = {__smalloc_v1_malloc(100, &small), __smalloc_v1_malloc(8 * MIB, &site), malloc(100), malloc(8 * MIB)};
     for (int i = 0; i < 4; i++) {
       SAME(CHECK(malloc_usable_size(any[i]) >= 100));
@@ -77,7 +78,7 @@ int main(void) {
 E
 expect_status 0 ours ./t
 expect_match out '^done$'
-# glibc's heap has somebody else behind it: its brk fails, its mmap does not.
+# Another mapping lies behind glibc's heap: its brk fails, its mmap does not.
 build outgrown -fno-builtin $(linked) <<'E'
 #include "runtime_sites.h"
 #include <smalloc/smalloc.h>

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Hints of other tools: Clang's AllocToken in both forms of its interface, and LLVM's operator new with __hot_cold_t.
-# Many objects with pointers, and hot ones, become ours; those without, and cold ones, stay the program's, with
-# heap:superpage of libsmalloc.so as well where they are cold; failures are the program's own.
+# Hints of other tools: Clang's AllocToken in both forms of its interface, and LLVM's operator new
+# with __hot_cold_t. With many objects, those with pointers and hot ones come from libsmalloc. Those
+# without pointers and cold ones stay with the program's malloc, also under heap:superpage of
+# libsmalloc.so if they are cold. Failures are those of the program's malloc.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -24,7 +25,7 @@ static void *volatile sink;
 static int has(const void *p) { return smalloc_is_ours(p); }
 int main() {
   Node *list = nullptr;
-  for (int i = 0; i < 2000000; i++) { // 32 MiB of nodes: past the TLB's reach
+  for (int i = 0; i < 2000000; i++) { // 32 MiB of nodes, beyond the TLB's reach
     Node *n = static_cast<Node *>(malloc(sizeof(Node)));
     n->next = list, n->value = i, list = n;
   }
@@ -43,7 +44,7 @@ int main() {
   }
   printf("ours %d plain %d\n", ours, plain);
   volatile size_t huge = SIZE_MAX / 2 - 100;
-  sink = malloc(huge); // errno: the compiler assumes that malloc leaves it alone
+  sink = malloc(huge); // errno: the compiler assumes that malloc does not change it
   CHECK(!sink);
   sink = (Node *)calloc(huge, sizeof(Node));
   CHECK(!sink);
@@ -119,7 +120,8 @@ int main() {
 E
 expect_status 0 ./hot
 expect_match out '^hot 8 notcold 0 cold 0$'
-# Both at a time, in the names that LLVM's AllocToken pass makes of these: with the token's number in front, or as the last argument.
+# Both hints at once, by the names that LLVM's AllocToken pass uses: the token's number as prefix,
+# or as last argument.
 for library in "$LIB" "$PRELOAD"; do
   nm -D --defined-only "$library" | sed -n 's/.* \(__alloc_token_.*hot_cold_t\)$/\1/p' | sort >names
   for form in _Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t _ZnwmSt11align_val_t _ZnamSt11align_val_t \
@@ -129,7 +131,8 @@ for library in "$LIB" "$PRELOAD"; do
     done
   done
 done
-# Before us, an allocator of malloc and free alone: a cold object is its own, as what delete gives back is.
+# An allocator with malloc and free only, in front of libsmalloc: it serves cold objects, and gets
+# them at delete.
 cat >front.c <<'E'
 #include <stdlib.h>
 static char memory[16 << 20];

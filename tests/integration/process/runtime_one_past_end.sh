@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that reads past the end of an object runs as it does with other allocators: a page behind every object of ours can be
-# read, whatever its size, alignment, heap and history.
+# A program that reads past the end of an object runs as with other allocators: a page behind every
+# object of libsmalloc is readable, whatever its size, alignment, heap and history.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t -fno-builtin <<'E'
@@ -14,7 +14,7 @@ TEST_SITE(table, SMALLOC_DECISION_RUNTIME, 0, 512);
 TEST_SITE(hot, SMALLOC_DECISION_SUPERPAGE, 0, 0);
 TEST_SITE(undecided, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_UNDECIDED, 0);
 static int ends[2], checked, unreadable;
-/* the kernel reads: what cannot be read is EFAULT */
+/* the kernel reads, and unreadable memory gives EFAULT */
 static void check(const char *how, char *p, size_t bytes) {
   static char into[4096];
   if (!p || !ours(p)) return;
@@ -58,7 +58,7 @@ int main(void) {
   for (size_t mib = 2; mib <= 128; mib *= 2)
     for (int pages = -1; pages <= 1; pages++) all_ways(mib * MIB + (size_t)(pages * 4096));
   for (size_t bytes = 4096; bytes < 2 * MIB; bytes += 29 * 4096) all_ways(bytes);
-  /* objects that are kept: the last one of a heap is the one that has nothing behind it */
+  /* keeps objects: the last one of a heap has no neighbour behind it */
   for (size_t bytes = 16; bytes < 2 * MIB; bytes *= 2)
     for (size_t total = 0; total < 3 * MIB; total += bytes) check("kept", (char *)malloc(bytes), bytes);
   for (size_t bytes = 4096; bytes < 3 * MIB; bytes *= 3)

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# libsmalloc.so under a program that was not compiled with the plugin. heap:auto serves everything, and gives a big object
-# superpages while it is filled; heap:guest leaves small objects to the program's malloc, and promotes big ones at later
-# allocator calls within 1 % of the time; heap:superpage gives everything superpages; heap:off serves nothing. Sparse tables
-# (xz -9 on a tiny file) cost nothing under heap:auto.
+# libsmalloc.so under a program without the plugin. heap:auto serves everything, and gives a big
+# object superpages while it is being filled. heap:guest leaves small objects to the program's
+# malloc, and promotes big ones at later allocator calls within 1 % of the time. heap:superpage puts
+# everything on superpages. heap:off serves nothing. Sparse tables (xz -9 on a tiny file) cost no
+# memory under heap:auto.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -42,7 +43,7 @@ int main(int argc, char **argv) {
 E
 run() { LD_PRELOAD=$PRELOAD SMALLOC_CONF=$1 expect_status 0 ./t $2; }
 run heap:auto 4
-expect_match out '^big 1 small 0 once [01] later 1$' # a busy machine may let the fill pass before the helper looks
+expect_match out '^big 1 small 0 once [01] later 1$' # on a busy machine the fill may end before the helper thread checks
 run heap:auto,promote:off 1
 expect_match out '^big 1 small 0 once 0 later 0$'
 run heap:guest 4

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A handler of crashes has a stack of its own of 8 KiB, of which the kernel takes three and more for the registers; it allocates, whatever
-# the manuals say, and what it allocates may be the first object of ours. So the heaps start, serve and free on little stack; and in
-# a thread with the least that there is.
+# A crash handler has its own stack of 8 KiB, of which the kernel uses three or more for the
+# registers. It allocates, although the manuals forbid it, and this may be the first object of
+# libsmalloc. So the heaps must start, serve and free on little stack; also in a thread with the
+# smallest possible stack.
 . "$(dirname "$0")/../support/lib.sh"
 cat >depth.c <<'C'
 #define _GNU_SOURCE
@@ -76,7 +77,7 @@ int main(void) {
   return 0;
 }
 C
-# Bound at its start: the linker's own depth is not ours.
+# Symbols are bound at start, because the linker's own stack use is not libsmalloc's.
 "${CC:-cc}" -O1 -fno-builtin depth.c -o depth -Wl,-z,now
 plain=$(./depth)
 "${CC:-cc}" -O1 -fno-builtin thread.c -o thread -Wl,-z,now -pthread

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# static:on and text:on: static arrays and code are on superpages, contents, addresses, stack traces and exceptions stay,
-# nothing is ever writable and executable; without the keys, nothing changes; a kernel that cannot is named.
+# static:on and text:on put static arrays and code on superpages. Contents, addresses, stack traces
+# and exceptions stay the same. No memory is ever both writable and executable. Without the keys
+# nothing changes. A kernel without support is reported.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -63,13 +64,13 @@ expect_no_match err 'warning'
 SMALLOC_CONF=static:on,text:on,stats:json,stats_file:$PWD/s.json expect_status 0 ours ./t 1 1
 expect_match s.json '"static_superpages":1[0-9]'
 expect_match s.json '"text_superpages":[45]'
-# The budget holds for both together.
+# The budget limits both together.
 SMALLOC_CONF=static:on,text:on,budget:4m,stats:json,stats_file:$PWD/b.json ours ./t 0 0 >out 2>err || true
 python3 -c 'import json; c = json.load(open("b.json"))["counters"]; assert 0 < c["static_superpages"] + c["text_superpages"] <= 2, c' || fail "beyond the budget"
-# Programs with little of either are left alone, silently.
+# Programs with small data and code are left unchanged, without a message.
 SMALLOC_CONF=static:on,text:on expect_status 0 ours /bin/true
 [ ! -s err ] || fail "prints about a small program"
-# Never writable and executable, not even for a moment.
+# Never writable and executable, at any moment.
 if strace -o /dev/null true 2>/dev/null; then
   SMALLOC_CONF=static:on,text:on LD_PRELOAD=$LIB strace -f -o trace -e trace=mmap,mprotect,pkey_mprotect,mremap ./t 1 1 >/dev/null
   expect_no_match trace 'PROT_WRITE\|PROT_EXEC'

@@ -29,7 +29,7 @@ for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy guest' 'big objec
   expect_match err "^smalloc: $row"
 done
 
-# An end without destructors is one.
+# An end without destructors also counts.
 build quick <<'E'
 #include "runtime_sites.h"
 TEST_SITE(matrix, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
@@ -42,8 +42,8 @@ SMALLOC_CONF=heap:guest,populate:always,stats:exit expect_status 3 ours ./quick
 [ "$(grep -c 'process: ' err)" = 1 ] || fail "not one table at quick_exit: $(cat err)"
 expect_match err '^smalloc: superpages: +32 now, peak 32'
 
-# Who closes descriptors that are not his and opens files of his own keeps them as they are; a limit of descriptors is no reason to be
-# silent.
+# A program that closes foreign descriptors and opens its own files keeps these files unchanged. A
+# limit of descriptors does not suppress the report.
 build closes <<'EOF'
 #include "runtime_sites.h"
 #include <fcntl.h>
@@ -65,7 +65,7 @@ SMALLOC_CONF=heap:guest,populate:always,stats:exit expect_status 0 ours ./closes
 (ulimit -n 150 && SMALLOC_CONF=heap:guest,populate:always,stats:exit ours ./quick 2>err) || true
 expect_match err '^smalloc: superpages: +32 now, peak 32'
 
-# What jemalloc keeps for itself, a thread's cache, is no object.
+# jemalloc's own memory, a thread's cache, is no object.
 # shellcheck disable=SC2046 # several words
 build few $(linked) <<'E'
 #include "runtime_sites.h"
@@ -82,7 +82,8 @@ int main(void) {
 E
 expect_status 0 ./few
 
-# Commands of a script that never needed the heaps are silent; the process that the user started says so.
+# Commands of a script that never needed the heaps print nothing; the process that the user started
+# says so.
 cat >script <<'E'
 #!/bin/bash
 for i in 1 2 3; do /bin/true; done
@@ -94,7 +95,7 @@ SMALLOC_CONF=heap:guest,populate:always,stats:exit LD_PRELOAD=$LIB ./script 2>er
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the script and its one busy child"; }
 [ "$(grep -c 'heaps: *never needed' err)" = 1 ] || { cat err; fail "the script's own process is silent, or /bin/true is not"; }
 
-# A file, by process; jemalloc's own report behind the table.
+# A file for each process; jemalloc's own report follows the table.
 SMALLOC_CONF="populate:always,stats:exit+jemalloc,stats_file:$PWD/report.%p.%%" expect_status 0 ours ./t
 [ ! -s err ] || fail "something on standard error"
 ls report.*.% >/dev/null || fail "no report.PID.%"
@@ -108,7 +109,8 @@ SMALLOC_CONF=heap:guest,populate:always,stats:exit,stats_file:/dev/full expect_s
 expect_match err 'stats_file: cannot write /dev/full \(No space left on device\); statistics are not complete$'
 [ "$(wc -l <err)" = 1 ] || fail "more than a line: $(cat err)"
 
-# A child that only inherits the heaps is silent, one that uses them reports for itself.
+# A child that only inherits the heaps prints nothing; a child that uses them reports its own
+# numbers.
 build f <<'E'
 #include "runtime_sites.h"
 #include <sys/wait.h>
@@ -127,7 +129,8 @@ int main(void) {
 E
 SMALLOC_CONF=heap:guest,populate:always,stats:exit expect_status 0 ours ./f
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the parent and the busy child"; }
-# So it is with programs that are linked with the library, and are no scripts: what they start is silent, too, unless it is busy.
+# The same for programs that are linked with the library and are no scripts: their children print
+# nothing unless they are busy.
 # shellcheck disable=SC2046 # several words
 build starts $(linked) <<'E'
 #include "runtime_sites.h"
@@ -148,8 +151,8 @@ int main(int argc, char **argv) {
 E
 SMALLOC_CONF=heap:guest,populate:always,stats:exit expect_status 0 ./starts
 [ "$(grep -c 'heaps: ' err)" = 2 ] || { cat err; fail "not the linked parent and its one busy child"; }
-# Subshells and commands that have a little of the heaps stay silent beside the script that started them; with a file a process
-# each writes its own.
+# Subshells and commands with small heaps print nothing beside the script that started them. With a
+# file each process writes its own.
 cat >forks <<'E'
 #!/bin/bash
 for i in 1 2 3; do (x=$(printf '%s' "$i")); /bin/echo "$i" >/dev/null; done
@@ -162,8 +165,9 @@ expect_match err 'process: +[0-9]+ \(bash\), started by '"$$"
 mkdir own
 SMALLOC_CONF="populate:always,stats:exit,heap:superpage,stats_file:$PWD/own/%p" LD_PRELOAD=$PRELOAD ./forks 2>err
 [ ! -s err ] && [ "$(ls own | wc -l)" -ge 4 ] || { cat err; ls own; fail "not a file a process"; }
-# A resized object is its site's as before: one that was sampled stands for as much more, one that takes the place of a dead one's
-# sample is nobody else's, and one that becomes big is charged exactly.
+# A resized object stays with its site. A sampled object then stands for the added bytes as well. An
+# object that reuses the slot of a freed sample is not charged for it. An object that becomes big is
+# charged exactly.
 build resized <<'E'
 #include "runtime_sites.h"
 TEST_SITE(first, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_SMALL, 512);
@@ -194,7 +198,7 @@ print(first, second, grown)
 assert first < 6 and 40 < second < 90 and 31.9 < grown < 40, sites
 PY
 
-# A child's peaks are its own: what it allocates below the most that its parent ever had is much all the same.
+# A child's peaks are its own: they count although they are below its parent's peak.
 build small_child $(linked) <<'E'
 #include "runtime_sites.h"
 #include <sys/wait.h>
@@ -217,8 +221,9 @@ E
 SMALLOC_CONF=heap:guest,stats:exit expect_status 0 ours ./small_child
 [ "$(grep -c 'process: ' err)" = 2 ] || fail "the child says nothing: $(cat err)"
 
-# What a reader asks first is of the whole run, though all is freed when it ends. A site says how much of it had superpages, and why not more;
-# its function is as people write it.
+# The first rows describe the whole run, although all memory is freed at the end. The row of a site
+# has its largest share on superpages, and the reason why it had no more. The function's name is
+# demangled.
 build names.cpp -Wl,--no-as-needed -lstdc++ <<'E'
 #include "runtime_sites.h"
 TEST_SITE(_ZN3web5cacheEi, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);

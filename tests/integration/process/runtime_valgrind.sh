@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Under valgrind the heaps stay off, with one warning: its free() would not know our objects.
+# Under valgrind the heaps stay off, with one warning: valgrind's free() would not know libsmalloc's
+# objects.
 . "$(dirname "$0")/../support/lib.sh"
 command -v valgrind >/dev/null || skip "valgrind is missing"
 cat >big.c <<'C'

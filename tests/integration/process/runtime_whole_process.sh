@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# heap:auto under programs that were not compiled with the plugin: a small process starts nothing; sparse objects cost no
-# memory, whether allocated, grown by realloc, or behind a wrapper that gave filled ones before; a process ends although
-# the helper thread has something to look at, and its files keep their numbers.
+# heap:auto under programs without the plugin. A small process starts no heap. Sparse objects cost
+# no memory, whether allocated, grown by realloc, or from a wrapper whose earlier objects were
+# filled. A process ends while the helper thread still has work, and its files keep their numbers.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
 build small -fno-builtin <<'C'
 #include "runtime_sites.h"
 int main(void) {
-  for (int i = 0; i < 200000; i++) free(malloc(100 + i % 300)); /* much is requested, little is live */
+  for (int i = 0; i < 200000; i++) free(malloc(100 + i % 300)); /* many requests, little live memory */
   printf("ours %d threads %zu\n", smalloc_is_ours(malloc(100)), status_kb("Threads:"));
   return 0;
 }
 C
 LD_PRELOAD=$LIB expect_status 0 ./small
 expect_match out '^ours 0 threads 1$'
-# Peaks within the window: 2 % of what is resident, or two superpages, and what the heaps themselves take.
+# Peaks within the window: 2 % of resident memory, or two superpages, and the heaps' own memory.
 build sparse -fno-builtin <<'C'
 #include "runtime_sites.h"
 static char *xmalloc(size_t n) { char *p = (char *)malloc(n); CHECK(p); return p; }
@@ -45,7 +45,7 @@ for kind in malloc grown wrapper header; do
   echo "sparse, $kind: $plain KiB, with libsmalloc $with KiB"
   [ "$with" -le $((plain + plain / 50 + 3 * 4096)) ] || fail "$kind: $with KiB instead of $plain"
 done
-# The last thread of the program is the process' last.
+# The program's last thread is the last thread of the process.
 build last -fno-builtin <<'C'
 #include "runtime_sites.h"
 static void *work(void *p) { usleep(200000); return p; }
@@ -57,7 +57,7 @@ int main(void) {
 }
 C
 LD_PRELOAD=$LIB expect_status 0 timeout 20 ./last
-# Files that the helper opens take no number from the program.
+# Files of the helper thread take no descriptor number from the program.
 build numbers -fno-builtin <<'C'
 #include "runtime_sites.h"
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The measuring harness: parses, refuses unknown names with status 2, writes JSON, and never calls noise a difference.
+# The measuring harness parses its arguments, refuses unknown names with status 2, writes JSON, and
+# never reports noise as a difference.
 . "$(dirname "$0")/../support/lib.sh"
 bench=$SMALLOC_SOURCE/scripts/bench.py
 expect_status 0 python3 "$bench" --list
@@ -20,7 +21,8 @@ cat >suite.json <<'JSON'
 JSON
 expect_status 0 python3 "$bench" --suite suite.json -c base -n 2 --work work --json r.json
 python3 -c 'import json; r = json.load(open("r.json")); assert r["schema"] == "smalloc.bench/1"; s = r["programs"][0]["results"]["base"]; assert s["runs"] == 2 and s["peak_rss_bytes"] > 0'
-# Rounds go over all programs, so that a deadline costs rounds and no program; the first round is always made.
+# Each round runs all programs, so that a deadline removes rounds and no program; the first round
+# always runs.
 cat >suite.json <<'JSON'
 {"programs": [{"name": "one", "source": "kernels/transpose.c", "args": ["60", "50"], "demo_args": ["50", "20"], "demo": true, "expect": "none"},
  {"name": "two", "source": "kernels/transpose.c", "args": ["60", "50"], "demo": true, "expect": "none"}]}
@@ -30,7 +32,7 @@ expect_match err '^out of time after 1 of 4 rounds$'
 python3 -c 'import json; r = json.load(open("r.json")); assert [(p["name"], p["results"]["base"]["runs"]) for p in r["programs"]] == [("one", 1), ("two", 1)]'
 python3 -c 'import json; r = json.load(open("r.json")); a, b = [p["runs"]["base"][0]["output_sha256"] for p in r["programs"]]; assert a != b' ||
   fail "the demonstration's own arguments were not used"
-# A start that was to have superpages and has none is ended early and counts for nothing.
+# A run that should have superpages and has none is ended early and does not count.
 cd "$SMALLOC_SOURCE/scripts"
 [ "$(thp_mode)" = always ] || PYTHONDONTWRITEBYTECODE=1 python3 - <<'PY'
 import sys, bench_runs
@@ -43,7 +45,7 @@ steady = {"runs": 3, "total_seconds": 1.0, "total_spread": 0.01}
 assert bench_table.compare(steady, {**steady, "total_seconds": 0.8, "total_spread": 0.02}, "total") == (1.25, True)
 assert bench_table.compare(steady, {**steady, "total_seconds": 0.8, "total_spread": 0.3}, "total") == (1.25, False)
 assert bench_table.compare(steady, {**steady, "total_seconds": 0.998, "total_spread": 0}, "total")[1] is False
-# One round says nothing of how far rounds differ.
+# One round gives no spread.
 import contextlib, io
 run = {"user_seconds": 1.0, "system_seconds": 0.5, "peak_rss_bytes": 1 << 20, "superpages": 1, "minor_faults": 1, "in_effect": True}
 for runs, shown in (1, ("1.62?", "1 run of each: no difference is claimed")), (2, ("1.62?", "2 runs of each: no difference is claimed")), (3, ("1.62x", "")):
@@ -56,7 +58,7 @@ for runs, shown in (1, ("1.62?", "1 run of each: no difference is claimed")), (2
     assert f" {runs} " in text.getvalue().splitlines()[3] and "runs" in text.getvalue().splitlines()[2], text.getvalue()
 assert bench_table.spread([1.0, 1.0, 1.2]) > 0.19 and bench_table.spread([5.0]) == 0
 PY
-# The README's table comes from the results, and from nothing else.
+# The README's table comes only from the results.
 cd "$tmp"
 python3 - <<'PY'
 import json
@@ -69,7 +71,7 @@ expect_status 1 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --result
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --results d.json --readme R.md
 expect_match R.md '^\| p \| 2.00 s, 2 MiB \| 2.00x \(user same\), 2 MiB \|$'
 expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
-# A group's name stands for its programs.
+# The name of a group stands for its programs.
 expect_status 0 python3 "$bench" -p throughput -c base,preload -n 1 --quick --no-warm --work "$tmp/tp" --json t.json
 python3 - <<'PY'
 import json

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A cache in its steady state: it grows to some 75 MiB, and from then on each new entry replaces an old one. What was
-# allocated before our heap took the site over dies in the heap of the program's malloc and leaves holes there that
-# nothing fills: the later the start, the more.
+# A cache in its steady state. It grows to about 75 MiB, and then each new entry replaces an old
+# one. Entries from before libsmalloc served the site are freed in the heap of the program's malloc,
+# and their memory stays unused. The later libsmalloc starts, the more such memory there is.
 . "$(dirname "$0")/../support/lib.sh"
 need_thp
 cat >cache.c <<'C'
@@ -49,7 +49,7 @@ lib=$(dirname "$LIB")
 ./ours >ours.out 2>ours.kib
 cmp plain.out ours.out || fail "the output differs"
 SMALLOC_CONF=stats:exit ./ours >/dev/null 2>stats
-expect_match stats 'heaps: +running' # otherwise nothing was tried
+expect_match stats 'heaps: +running' # otherwise the test has checked nothing
 plain=$(cat plain.kib) ours=$(cat ours.kib)
 echo "most resident: glibc $plain KiB, ours $ours KiB"
 [ "$ours" -le $((plain + plain / 50)) ] || fail "$ours KiB, glibc $plain KiB"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# scripts/evaluate.py holds a predicted ranking against an exact simulation of every mapping; a table that is read at random is
-# best in both.
+# scripts/evaluate.py compares a predicted ranking with an exact simulation of every mapping. A
+# table that is read at random is best in both.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -12,11 +12,11 @@ expect_match out '^\| hash_probe \| [0-9]+ \| [0-9.]+ % \| [0-9.]+ % \| yes \| [
 json_is r.json 'd["schema"] == "smalloc.evaluation/2" and d["programs"][0]["same"]["error_percent"] <= 10'
 json_is r.json 'any(name.startswith("main:") and saved > 0 for name, saved in d["programs"][0]["truth"]["saved"].items())'
 json_is r.json 'len(d["programs"][0]["others"]) >= 1 and d["programs"][0]["same"]["best_saves_ms"] >= 1'
-# One mapping is always ranked right, two are not.
+# With one mapping the ranking is always right, with two it may be wrong.
 expect_match out '^\| vector_gather \| [2-9] \| '
 json_is r.json 'd["programs"][1]["same"]["mappings"] >= 2 and d["programs"][1]["same"]["error_percent"] <= 10 and d["programs"][1]["same"]["same_best"]'
 json_is r.json 'all(0.9 <= p["same"]["saved_ratio"] <= 1.1 for p in d["programs"])'
-# What the exact simulation does not know is no price of it.
+# A value that the exact simulation does not have has no price.
 python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "a calibrated profile is taken"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -27,7 +27,7 @@ except SystemExit:
     sys.exit(0)
 sys.exit(1)
 PY
-# A ranking of what nobody would notice is none; a program that is not there is said.
+# A ranking without a noticeable saving does not count; a missing program is reported.
 python3 - "$SMALLOC_SOURCE/scripts" <<'PY' || fail "compare"
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Objects that are filled are on superpages when they have been, whatever walks them afterwards and in whichever unit: proved
-# by the compiler where the fill is in sight, seen by the helper thread where it is not. A sparse one of the same wrapper and
-# size stays on base pages. Without LTO.
+# Filled objects are on superpages, whatever unit walks them later. The compiler proves the fill if
+# it sees it; otherwise the helper thread notices it. A sparse object of the same wrapper and size
+# stays on base pages. Without LTO.
 . "$(dirname "$0")/../support/lib.sh"
 need_thp
 command -v "$CLANG" >/dev/null || skip "no $CLANG"
@@ -39,10 +39,10 @@ int main(void) {
   g.cell = checked(bytes), g.log = checked(bytes);
   for (size_t i = 0; i < cells; i++)
     g.cell[i] = 1;
-  for (size_t i = 0; i < cells; i += 512 * 30) /* a page in thirty */
+  for (size_t i = 0; i < cells; i += 512 * 30) /* one page in thirty */
     g.log[i] = 1;
   printf("columns %.0f cell %ld log %ld\n", columns(&g), huge_kib(g.cell, bytes), huge_kib(g.log, bytes));
-  const size_t n = 1 << 23; /* 64 MiB, streamed here, gathered elsewhere */
+  const size_t n = 1 << 23; /* 64 MiB, streamed here, gathered in another unit */
   unsigned long *table = malloc(n * sizeof *table);
   for (size_t i = 0; i < n; i++)
     table[i] = i;
@@ -108,8 +108,9 @@ for object in cell table least; do # 95 % of the bytes
 done
 [ "$(kib log)" -le 16384 ] || fail "the sparse log: $(kib log) KiB on superpages"
 
-# A plain program: nothing is proved, so only the helper thread can give superpages, ahead of the fill. Looked at when half is
-# written: an object that is full may be promoted for other reasons.
+# A program without the plugin: nothing is proved, so only the helper thread can give superpages,
+# ahead of the fill. Checked when half is written, because a full object may be promoted for other
+# reasons.
 cat >half.c <<'C'
 #define _DEFAULT_SOURCE
 #include <stdio.h>
@@ -121,7 +122,7 @@ int main(void) {
   char *p = malloc(bytes);
   for (size_t at = 0; at < bytes / 2; at += unit) {
     memset(p + at, 1, unit);
-    usleep(5000); /* the helper looks every few milliseconds */
+    usleep(5000); /* the helper thread checks every few milliseconds */
   }
   char line[512];
   unsigned long kib, sum = 0;

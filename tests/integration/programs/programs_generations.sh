@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that builds a list and frees it whole, again and again, needs no more memory for the tenth than for the first: what
-# a generation left is what the next one gets, also where the frees come from another thread.
+# A program builds a list and frees all of it, repeatedly. The tenth list needs no more memory than
+# the first: the next list reuses the memory of the last one, also if another thread frees it.
 . "$(dirname "$0")/../support/lib.sh"
 need_thp
 cat >generations.c <<'C'
@@ -70,7 +70,7 @@ for arguments in "1000000" "1000000 other"; do
   cmp plain.out ours.out || fail "the output differs"
   # shellcheck disable=SC2086
   SMALLOC_CONF=stats:exit ./ours $arguments >/dev/null 2>stats
-  expect_match stats 'heaps: +running' # otherwise nothing was tried
+  expect_match stats 'heaps: +running' # otherwise the test has checked nothing
   plain=$(cat plain.kib) ours=$(cat ours.kib)
   echo "$arguments: most resident: glibc $plain KiB, ours $ours KiB"
   [ "$ours" -le $((plain + plain / 50)) ] || fail "$arguments: $ours KiB, glibc $plain KiB"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every kernel prints the same with the plugin as without, at -O0 and -O2, from one extra flag and whatever the heap
-# strategy; it links and runs without libsmalloc, too.
+# Every kernel prints the same with and without the plugin, at -O0 and -O2, with one extra flag and
+# any heap strategy. It also links and runs without libsmalloc.
 . "$(dirname "$0")/../support/lib.sh"
 if [ ! -e "$PLUGIN" ] || [ ! -e "$LIB" ]; then skip "no plugin or no library in $SMALLOC_BUILD"; fi
 link=(-L"$SMALLOC_BUILD/lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$SMALLOC_BUILD/lib")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The mixed-site program: same output with and without the plugin; the hot sites are chosen and the cold ones are not;
-# shuffling its source changes no decision; memory stays within 2 % of base pages.
+# The mixed-site program: same output with and without the plugin. The hot sites are chosen and the
+# cold ones are not. Shuffling its source changes no decision. Memory stays within 2 % of base
+# pages.
 . "$(dirname "$0")/../support/lib.sh"
 if [ ! -e "$PLUGIN" ] || [ ! -e "$LIB" ]; then skip "no plugin or no library in $SMALLOC_BUILD"; fi
 link=(-L"$SMALLOC_BUILD/lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$SMALLOC_BUILD/lib")
@@ -11,12 +12,13 @@ python3 "$mixed/shuffle.py" 0 <"$mixed/mixed.c" >order1.c
 python3 "$mixed/shuffle.py" 7 <"$mixed/mixed.c" >order2.c
 cmp -s order0.c order1.c && fail "shuffle.py changed nothing"
 
-# decisions FILE: one line a site: function, size class of the call, decision; in an order that does not depend on lines
+# decisions FILE: prints one line a site: function, size class of the call, decision; in an order
+# independent of lines
 decisions() {
   sed -nE "s/.*remark: (superpages|base pages)[^:]*: ([a-z_]+) of ([^ ]+) bytes in '([a-z_]+)'.*/\4 \2 \3 \1/p" "$1" | sort
 }
 for n in 0 1 2; do
-  # By what loops do alone: that labels are written whole is a reason for superpages of its own.
+  # Decisions by loops alone: the fully written labels would get superpages for another reason.
   "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-first-touch=off -Rpass=smalloc -Rpass-missed=smalloc order$n.c -o ours$n \
     "${link[@]}" 2>remarks$n
   decisions remarks$n >decisions$n
@@ -27,7 +29,8 @@ for site in field_new events_new rates_new; do expect_match decisions0 "^$site m
 for site in archive_new history_new labels_new; do expect_no_match decisions0 "^$site .*superpages\$"; done
 
 "$CLANG" -O2 "$mixed/mixed.c" -o plain
-# Big enough that the hot sites are, small enough for a test: 8 % is an 82 MiB field, 38 MiB of events.
+# Large enough for superpages at the hot sites, small enough for a test: 8 % is an 82 MiB field, 38
+# MiB of events.
 "$(command -v python3)" - >measured <<'PY'
 import os, subprocess
 def run(program):

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A map whose values are made at one place and replaced at another: what was made first lies in malloc's heap, so sites that come
-# later stay there, too, or the dead half would stand beside the living one.
+# A map whose values are created at one site and replaced at another. The first values lie in
+# malloc's heap, so later sites stay there as well. Otherwise the freed half would remain beside the
+# live half.
 . "$(dirname "$0")/../support/lib.sh"
 cat >map.cpp <<'C'
 #include <map>
@@ -47,14 +48,14 @@ for n in 60000 90000 120000 250000; do
   cmp want got || fail "another result"
   plain=$(sed -n 's/^peak //p' plain.err) ours=$(sed -n 's/^peak //p' ours.err)
   echo "$n: $plain KiB, ours $ours KiB"
-  # The rule (docs/memory.md), and what a process' own pages vary by.
+  # The rule (docs/memory.md), and the variation of a process' own pages.
   allowed=$((plain / 50 > 512 ? plain / 50 : 512))
-  # 5.25 MiB once: the heap itself, its last superpage, which is partly filled, and up to 3 MiB that stay in the
-  # program's malloc from before its start.
+  # 5.25 MiB once: the heap itself, its last superpage, which is partly filled, and up to 3 MiB from
+  # before its start that stay in the program's malloc.
   [ "$ours" -le $((plain + allowed + 5376)) ] || fail "$n entries: $ours KiB instead of $plain"
 done
-# Entries of one size, filled at one place and replaced at another in random order: pages of those that die hardly ever empty,
-# so new ones must take their places, in both heaps.
+# Entries of one size, created at one site and replaced at another in random order. Pages of freed
+# entries rarely become empty, so new entries must reuse their slots, in both heaps.
 cat >random.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,10 +101,11 @@ C
 cmp want got || fail "another result"
 plain=$(sed -n 's/^peak //p' plain.err) ours=$(sed -n 's/^peak //p' ours.err)
 echo "random entries: $plain KiB, ours $ours KiB"
-# The rule, what a process' own pages vary by, and what passes between two looks; without filling it is a third more.
+# The rule, the variation of a process' own pages, and growth between two checks; without packing it
+# is a third more.
 [ "$ours" -le $((plain + plain / 50 + 1536)) ] || fail "random entries: $ours KiB instead of $plain"
-# Records of three sizes, all of them replaced again and again. In the end nothing may be left of what died first, wherever it
-# was; on the way to there it may.
+# Records of three sizes, all replaced repeatedly. At the end no memory of the first records may be
+# left; before, it may.
 source=$SMALLOC_SOURCE/benchmarks/bloat
 "$CLANG" -O2 -I"$source" "$source/replacement.c" -o plain
 "$CLANG" -O2 -fplugin="$PLUGIN" -I"$source" "$source/replacement.c" -o ours -L"$SMALLOC_BUILD/lib" -Wl,--no-as-needed -lsmalloc \

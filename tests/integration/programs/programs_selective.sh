@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# scripts/selective.py: what smalloc analyze chooses under a budget is the table that is read in no order, the program runs with it and
-# stays within the budget.
+# scripts/selective.py: under a budget smalloc analyze chooses the table that is read in random
+# order. The program runs with it and stays within the budget.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -14,7 +14,7 @@ json_is r.json 'all(p[way]["user_seconds"] >= 0 for p in d["programs"] for way i
 json_is r.json 'all(p["selective"]["superpages"] * (2 << 20) <= p["budget_bytes"] for p in d["programs"])'
 json_is r.json 'all(p["counted"]["base"]["cycles"] >= p["counted"]["selective"]["cycles"] > 0 for p in d["programs"])'
 json_is r.json 'all(p["counted"]["all"]["super_misses"] > 0 == p["counted"]["all"]["base_misses"] for p in d["programs"])'
-# What is counted of one pass and of two is what is counted of all.
+# The counts of one pass and of two passes give the count of all.
 "$CLANG" -O2 -fno-omit-frame-pointer -c "$SMALLOC_SOURCE/benchmarks/evaluation/exact_mappings.c" -o exact.o
 "$CLANG" -O2 -g -fno-omit-frame-pointer -fsanitize-coverage=func,trace-loads,trace-stores \
   "$SMALLOC_SOURCE/benchmarks/selective/hash_join.c" exact.o -o exact

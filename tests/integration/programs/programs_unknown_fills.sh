@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The unit that fills an object says so to the runtime, with sizes known at run time only: the object is on superpages from its
-# first touch on, whoever allocated it and in whatever order it is filled. One that stays sparse is not.
+# The unit that fills an object reports the fill to the runtime, with sizes known only at run time.
+# The object is then on superpages from its first touch, whichever unit allocated it and in whatever
+# order it is filled. A sparse object is not.
 . "$(dirname "$0")/../support/lib.sh"
 need_thp
 command -v "$CLANG" >/dev/null || skip "no $CLANG"
@@ -81,7 +82,7 @@ build() { # name options...
 build plain
 build program -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4
 build untold -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off
-# Neither the helper thread nor what superpages cost on this machine now has a say.
+# Excludes the helper thread, and the present cost of superpages on this machine.
 export SMALLOC_CONF=promoter:calls,populate:always
 faults() { # program arguments...
   env LD_PRELOAD="$LIB" "./$1" "${@:2}" >got 2>err || fail "$*: status $?"
@@ -95,7 +96,7 @@ for what in across table permuted file; do
   [ "$told" -le 4000 ] || fail "$what: $told page faults for 64 MiB that are told"
   [ "$untold" -ge 12000 ] || fail "$what: $untold page faults without fill points: this test shows nothing"
 done
-# A page in eight, and a page in ten at random: base pages.
+# One page in eight, and one page in ten at random: base pages.
 for what in strided "table 1600"; do
   # shellcheck disable=SC2086
   told=$(faults program $what)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# scripts/check-includes names the file and the line of an include that breaks the layers, circles of includes and large folders.
+# scripts/check-includes names the file and the line of an include that breaks the layers, circles
+# of includes, and large folders.
 . "$(dirname "$0")/../support/lib.sh"
 check=$SMALLOC_SOURCE/scripts/check-includes
 mkdir -p smalloc/{base,os,pages,include/smalloc} passes/plugin runtime/collector
@@ -29,7 +30,7 @@ refused passes/plugin/Plugin.cpp 3 '#include "smalloc/pages/region.h"'
 touch runtime/collector/collector.cpp
 refused runtime/collector/collector.cpp 1 '#include "runtime/reuse/histogram.h"'
 
-# Files of one folder that include each other, X.h and X.cpp being one.
+# Files of one folder that include each other, where X.h and X.cpp count as one.
 printf '#include "smalloc/os/b.h"\n' >smalloc/os/a.h
 touch smalloc/os/b.h
 expect_status 0 "$check" "$PWD"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# docs/hazards.md names at least one test for each of the 28 rules, and every test that it names is there.
+# docs/hazards.md names at least one test for each of the 28 rules, and every test named there
+# exists.
 . "$(dirname "$0")/../support/lib.sh"
 cd "$SMALLOC_SOURCE"
 rule=0

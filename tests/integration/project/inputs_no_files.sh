@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What is no file, where a file is wanted, is refused at once: with its name, what it is, a cure, and the promised status. A pipe
-# that nobody writes would hold a build for ever, a device such as /dev/zero never ends.
+# An input that is no regular file is refused at once, with its name, its type, a cure, and the
+# documented status. A pipe without a writer would block a build forever, and a device such as
+# /dev/zero never ends.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 mkfifo fifo.json
@@ -12,7 +13,7 @@ declare -A is=([fifo]='it is a pipe, not a file: save in one what comes out of i
   [socket]='it is a socket, not a file' [device]='it is a device, not a file')
 echo 'int x;' >unit.c
 cp /bin/true app
-# refused STATUS WHAT CMD...: CMD ends by itself and says what WHAT.json is.
+# refused STATUS WHAT CMD...: CMD ends by itself and names the type of WHAT.json.
 refused() {
   expect_status "$1" timeout 20 "${@:3}"
   expect_match err "error: .*\\(([^)]*/)?$2\\.json\\): ${is[$2]}\$"
@@ -35,14 +36,15 @@ for what in fifo folder socket device; do
       refused 1 $what "$CLANG" -O1 -c -o unit.o -fplugin="$PLUGIN" -fplugin-arg-smalloc-$key=$file unit.c
     done
   fi
-  if [ -r "$PRELOAD" ]; then # the program runs on
+  if [ -r "$PRELOAD" ]; then # the program continues
     expect_status 0 timeout 20 env SMALLOC_CONF=directives:$file LD_PRELOAD="$PRELOAD" ./app
     expect_match err "$file.*${is[$what]}"
   fi
 done
-# One that does not exist is something else.
+# A missing file is a different error.
 expect_error 1 '\(none.json\): no such file' "$SMALLOC" machine show none.json
-# A file without end, for what anybody can tell from its beginning, is not read to the end, nor into memory.
+# A very large file that is recognisably wrong at its beginning is not read to the end, nor into
+# memory.
 truncate -s 100G vast.json
 vast() {
   expect_status "$1" timeout 60 bash -c 'ulimit -v 4000000 && exec "$@"' - "${@:2}"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# jemalloc's inner functions: the build refuses an archive of another version, and one that lacks a name. Where jemalloc's source is
-# at hand (SMALLOC_JEMALLOC_SOURCE), its prototypes are those of smalloc/jemalloc/jemalloc_functions.h.
+# Inner functions of jemalloc: the build refuses an archive of another version, and one without one
+# of the names. If jemalloc's source is available (SMALLOC_JEMALLOC_SOURCE), its prototypes equal
+# those of smalloc/jemalloc/jemalloc_functions.h.
 . "$(dirname "$0")/../support/lib.sh"
 room=$SMALLOC_SOURCE/smalloc/jemalloc header=$SMALLOC_SOURCE/smalloc/jemalloc/jemalloc_functions.h
 archive=$(sed -n 's/^SMALLOC_JEMALLOC_PIC:[A-Z]*=//p' "$SMALLOC_BUILD/CMakeCache.txt")
@@ -15,7 +16,7 @@ objcopy --redefine-sym je_arena_decay=je_arena_decaying "$archive" other.a
 expect_match err '^error: other\.a: no je_arena_decay'
 
 [ -n "${SMALLOC_JEMALLOC_SOURCE-}" ] || { echo "SMALLOC_JEMALLOC_SOURCE is not set: prototypes were not compared"; exit 0; }
-# "void * arena_palloc ( tsdn_t * , ... )": without names of parameters, and with jemalloc's names of types.
+# "void * arena_palloc ( tsdn_t * , ... )": without parameter names, and with jemalloc's type names.
 plain() {
   sed -E 's/\bjemalloc_thread \*/tsd_t */g; s/\bjemalloc_arena \*/arena_t */g; s/\bjemalloc_cache \*/tcache_t */g; s/\btsdn_t\b/tsd_t/g; s/\*/ * /g; s/[[:space:]]+/ /g;
     s/([a-z_0-9]+ |\* )[a-z_0-9]+ ?([,)])/\1\2/g; s/ ?([(),]) ?/\1/g; s/ +$//'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Whatever commands the tests and scripts use come with a package that scripts/install-packages installs, with one of those that every Debian
-# system has, or after `command -v` has looked for them. Otherwise a clean machine fails where this one passes.
+# Every command of the tests and scripts comes from a package that scripts/install-packages
+# installs, or from one that every Debian system has, or is checked with `command -v`. Otherwise a
+# clean machine fails where this one passes.
 . "$(dirname "$0")/../support/lib.sh"
 command -v dpkg-query >/dev/null || skip "no dpkg-query: not a Debian system"
 "$SMALLOC_SOURCE/scripts/install-packages" --list >listed
@@ -12,7 +13,8 @@ import pathlib, re, shutil, subprocess, sys
 
 source = pathlib.Path(sys.argv[1])
 
-# What the listed packages bring, with all that they depend on; and what no Debian system is without.
+# The commands of the listed packages and of all their dependencies; and of the packages that every
+# Debian system has.
 fields = "${Package}\t${db:Status-Status}\t${Essential}\t${Priority}\t${Depends}, ${Pre-Depends}\t${Provides}\n"
 installed, provided = {}, {}
 for line in subprocess.run(["dpkg-query", "-W", "-f", fields], capture_output=True, text=True, check=True).stdout.splitlines():
@@ -42,16 +44,16 @@ def owners(command):
     found = subprocess.run(["dpkg-query", "-S", *sorted(places)], capture_output=True, text=True).stdout
     return {one.split(":")[0] for line in found.splitlines() for one in line.rsplit(": ", 1)[0].split(", ")}
 
-# A word where a command stands.
+# A word in the position of a command.
 place = re.compile(r"(?:^|[|;&(!`{]|\$\(|\b(?:then|do|else|if|while|until|env|exec|quietly|xargs)\b)[ \t]*(?:[A-Za-z_]\w*=(?:\x22[^\x22\n]*\x22|[^\s(\x22]*)[ \t]+)*([a-z][a-z0-9_.+-]*)(?=[ \t)|;&\n])", re.M)
-others = ("compat", "numa-vm")  # which name the packages that they need beyond these themselves
+others = ("compat", "numa-vm")  # which name their additional packages themselves
 scripts = [p for folder in ("tests", "scripts") for p in sorted((source / folder).rglob("*"))
            if p.is_file() and p.parent.name not in others and (p.suffix in (".sh", ".bash", ".inc") or (p.suffix == "" and p.read_bytes()[:40].find(b"bash") > 0))]
 assert len(scripts) > 200, len(scripts)
 functions = {name for p in scripts for name in re.findall(r"^\s*([a-z_]\w*)\s*\(\)", p.read_text(errors="replace"), re.M)}
 uses = {}
 for p in scripts:
-    # Not what is written for others to read or to compile.
+    # Not texts that others read or compile.
     text = re.sub(r"<<-?\s*'?(\w+)'?[^\n]*\n.*?\n\s*\1\n", "\n", p.read_text(errors="replace"), flags=re.S)
     text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
     guarded = set(re.findall(r"command -v \"?([\w.+-]+)", text))

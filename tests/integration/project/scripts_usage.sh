@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# scripts/test, scripts/format and scripts/install-packages explain themselves, and refuse what they do not know with 2.
+# scripts/test, scripts/format and scripts/install-packages print their usage, and exit with 2 for
+# unknown arguments.
 . "$(dirname "$0")/../support/lib.sh"
 cd "$SMALLOC_SOURCE"
 for script in test format install-packages; do

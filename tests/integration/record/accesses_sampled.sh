@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# At a rate below 1 a program tells every access to a region that is kept and no other: gathers, whose regions are looked up in a table by their
-# index (also a negative one, of a field, of 64 bits), and what goes on steadily beside them, page by page. The program counts them itself.
+# At a rate below 1 a program records every access to a kept region and no other. This covers
+# gathers, whose regions are looked up in a table by their index (negative, of a field, of 64 bits),
+# and sequential accesses beside them, page by page. The program counts the accesses itself.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -51,12 +52,12 @@ cat >main.c <<'C'
 #include <string.h>
 #include <sys/mman.h>
 static long kPages = 1 << 14; /* 64 MiB: 32 regions */
-static const long kTimes = 64; /* of rows, whose other arrays are smaller than what is gathered */
+static const long kTimes = 64; /* of rows, whose other arrays are smaller than the gathered one */
 static uint64_t threshold;
 static int kept(const void *p) {
   return ((uint64_t)p >> 21) * UINT64_C(0x9e3779b97f4a7c15) < threshold;
 }
-/* Of an array that is walked once. */
+/* For an array that is streamed once. */
 static long pages(const void *p, size_t bytes) {
   long n = 0;
   for (uint64_t at = (uint64_t)p & ~4095ul; at < (uint64_t)p + bytes; at += 4096)
@@ -83,7 +84,7 @@ int main(int argc, char **argv) {
   int64_t *wide = some(n * 8ul);
   long expected = 0;
   double result = 0;
-  for (long i = 0; i < n; i++) { /* each page once, far from the one before; another place in each */
+  for (long i = 0; i < n; i++) { /* each page once, far from the one before, at a different offset */
     const long page = i * 6007 % kPages, slot = i * 37 % 512;
     index[i] = (uint32_t)(page * 512 + slot);
     wide[i] = page * 512 + slot - kPages * 256;
@@ -145,13 +146,14 @@ for flags in "-fno-vectorize -fno-unroll-loops" "-march=native" "-fno-vectorize"
     for rate in 0.25 0.75; do
       expect_status 0 "$SMALLOC" record -q --rate $rate -o "t.$kind.trace" -- ./program $kind $rate
       want=$(sed -n 's/^expected //p' err)
-      # Pages at the ends of what is walked, where a row or a vector of them begins or ends.
+      # Pages at the ends of a streamed range, where a row or a vector of them begins or ends.
       near "$(runs_in "t.$kind.trace")" "$want" $((8 + want / 1000)) "$kind at rate $rate, $flags"
     done
   done
 done
 
-# Without room for the table everything is told, and what is not kept left out when it is written.
+# Without room for the table the program records everything, and the writer drops accesses to other
+# regions.
 preloaded() { # TRACE
   rm -f "$1"
   LD_PRELOAD=$SMALLOC_BUILD/lib/libsmalloc_feedback.so SMALLOC_CONF="heap:off,rate:0.75,trace:$1" ./program gather 0.75 small >out 2>err
@@ -166,14 +168,14 @@ peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\).*/\1/p' err)
 want=$(sed -n 's/^expected //p' err)
 near "$(runs_in tight.trace)" "$want" 8 "without room for the table"
 vm() { sed -n "s/^Vm$1:[^0-9]*\\([0-9]*\\).*/\\1/p" err; }
-# A program with a limit needs what it leaves, even where the table would fit.
+# Under a limit the program needs the memory that is left, even if the table would fit.
 (
   ulimit -v $((2 * peak))
   preloaded limited.trace
 ) || fail "under a limit: $(cat err)"
 near "$(runs_in limited.trace)" "$(sed -n 's/^expected //p' err)" 8 "under a limit"
 [ "$(vm Peak)" -lt $((peak - 49152)) ] || fail "the table is there under a limit of $((2 * peak)) KiB: $(cat err)"
-# What a program locks that is mapped later is resident at once; the table is not.
+# If the program locks all later mappings, they become resident at once, but the table does not.
 if [ "$(ulimit -l)" = unlimited ] || [ "$(id -u)" = 0 ]; then
   LOCKED=1 preloaded locked.trace || fail "locked: $(cat err)"
   near "$(runs_in locked.trace)" "$(sed -n 's/^expected //p' err)" 8 "locked"
@@ -186,8 +188,8 @@ if [ "$(ulimit -l)" = unlimited ] || [ "$(id -u)" = 0 ]; then
   [ "$locked" -lt $(($(vm HWM) + 32768)) ] || fail "the table is resident: $locked KiB, $(vm HWM) without it"
 fi
 
-# An emulator's indices are its guest's addresses, and what they are added to is no address: the program prints what it prints
-# without us, and nothing else is written to.
+# An emulator's indices are addresses of its guest, and its base pointer is no valid address. The
+# program prints the same as without the plugin, and writes nowhere else.
 cat >guest.c <<'C'
 #include <stdint.h>
 #include <stdio.h>
@@ -215,7 +217,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < picks; i++) {
     x = x * 1664525u + 1013904223u;
     guest[i] = origin + (x >> 7) % n;
-    wide[i] = origin / 8 + (x >> 7) % (n / 8) + ((uint64_t)i << 61); /* bits that an address has no room for */
+    wide[i] = origin / 8 + (x >> 7) % (n / 8) + ((uint64_t)i << 61); /* bits beyond an address */
   }
   printf("%ld\n", bytes((unsigned char *)((uintptr_t)memory - origin), guest, picks));
   printf("%g\n", words((double *)((uintptr_t)memory - origin / 8 * 8), wide, picks));
@@ -236,7 +238,8 @@ for origin in 0 0x1000 0x7f0000000000 0x7ff000000000 0x4000000000000000 0x800000
   done
 done
 
-# All that is told goes to the thread's memory at rate 1: no table takes the addresses that the program may have.
+# At rate 1 all accesses go to the thread's memory: no table uses address space that the program may
+# need.
 "$CLANG" -O2 main.c told.o -o program
 (
   ulimit -v $((peak - 32768))

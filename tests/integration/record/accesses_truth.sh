@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What an instrumented program records is the truth: at rate 1 the misses that smalloc analyze counts in its trace are those
-# of an exact simulation of every load and store, for walks, gathers, lists, trees and hash tables; at a lower rate
-# they are near.
+# The accesses of an instrumented program are correct. At rate 1 the misses that smalloc analyze
+# counts in its trace equal those of an exact simulation of every load and store, for streams,
+# gathers, lists, trees and hash tables. At a lower rate they are close.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -15,7 +15,7 @@ machine() { # ENTRIES: fully associative, so that the analysis counts plain LRU 
  "walk_cost": [{"page_bytes": 4096, "pages": 1000, "cycles": 50}]}
 JSON
 }
-# recorded TRACE ENTRIES: misses with all on base pages.
+# recorded TRACE ENTRIES: prints the misses with all on base pages.
 recorded() {
   "$SMALLOC" analyze "$1" --machine "./m$2.json" --json -q >analysis.json 2>err || fail "analyze: $(cat err)"
   python3 -c 'import json; print(json.load(open("analysis.json"))["mappings"][0]["tlb_misses_base"])'
@@ -25,7 +25,8 @@ near() { # GOT WANT SHARE SLACK WHAT
     fail "$5: $1 misses recorded, $2 in truth"
   echo "$5: $1 misses recorded, $2 in truth"
 }
-# The same code on both sides: vector accesses of more than 16 bytes have no callback, so there are none; nor memset made of loops.
+# The same code on both sides: vector accesses of more than 16 bytes have no callback, so they are
+# avoided; loops must not become memset either.
 flags=(-O2 -fno-vectorize -fno-slp-vectorize -mllvm -disable-loop-idiom-all)
 compare() { # KERNEL SHARE ARGUMENT...
   local kernel=$1 share=$2 source=$SMALLOC_SOURCE/benchmarks/kernels/$1.c entries
@@ -50,7 +51,8 @@ compare tree 0.02 20000
 compare bfs 0.02 16 2
 compare stream 0.02 4 3
 
-# Sampled: random reads over 8,192 regions of which each holds one page, so that the share of regions is a share of reads.
+# Sampled: random reads over 8,192 regions with one page each, so that the share of regions is the
+# share of reads.
 cat >sparse.c <<'C'
 #include <stdint.h>
 #include <stdio.h>

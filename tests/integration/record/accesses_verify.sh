@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Instrumenting whatever the other tests of the plugin compile leaves correct IR: the whole pipeline at each level, each pass
-# verified. And C++ with exceptions, Fortran and LTO run as before.
+# Instrumenting the inputs of the plugin's other tests gives valid IR: the whole pipeline at each
+# level, each pass verified. C++ with exceptions, Fortran and LTO run as without instrumentation.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -9,7 +9,7 @@ OPT=$(command -v opt-22 || command -v /usr/lib/llvm-22/bin/opt || true)
 [ -n "$OPT" ] || skip "no opt"
 tried=0
 for file in "$SMALLOC_SOURCE"/tests/lit/*/*.ll; do
-  "$OPT" -passes=verify -disable-output "$file" 2>/dev/null || continue # not IR of its own: parts of a test
+  "$OPT" -passes=verify -disable-output "$file" 2>/dev/null || continue # no complete IR: a part of a test
   tried=$((tried + 1))
   for passes in smalloc-accesses 'default<O2>'; do
     timeout 120 "$OPT" -load-pass-plugin="$PLUGIN" -smalloc-machine=zen4 -smalloc-profile-generate -passes="$passes" -verify-each \
@@ -22,7 +22,7 @@ for file in "$SMALLOC_SOURCE"/tests/lit/motion/*.c "$SMALLOC_SOURCE"/tests/lit/c
   case $file in *.cpp) compiler=$CLANGXX ;; esac
   for level in -O1 -O3; do
     "$compiler" $level -w -Xclang -llvm-verify-each -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate -c "$file" -o t.o >log 2>&1 && continue
-    # Some ask for another processor than the compiler's default.
+    # Some need a processor other than the compiler's default.
     ! "$compiler" $level -w -c "$file" -o t.o 2>/dev/null || { head -50 log >&2; fail "$level: $file"; }
   done
 done

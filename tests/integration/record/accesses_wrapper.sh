@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A function that allocates, fills and returns tells its accesses as any other does: what is called is a copy of it that takes its caller's cell along, unless
-# it is static.
+# A function that allocates, fills and returns an object records its accesses as any other function.
+# If it is not static, its callers call a copy that takes the caller's cell.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"

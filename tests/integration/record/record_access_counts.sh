@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What an instrumented program pays for an access, in instructions over the plain program's: without the library, at the
-# default rate with nothing sampled, and at rate 1; for a gather from a small table, which the access's own memory of pages
-# makes cheap, from a large one, where each access is written down, and for chains that are followed. The golden file has the
-# limits; a dearer path fails, a cheaper one asks for a new golden file.
+# The instructions that an instrumented program pays for an access, above the plain program: without
+# the library, at the default rate with nothing sampled, and at rate 1. Measured: a gather from a
+# small table, which the access's own memory of pages makes cheap; one from a large table, where
+# each access is recorded; and linked lists. The golden file has the limits. A more expensive path
+# fails, a cheaper one asks for a new golden file.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -22,8 +23,9 @@ counted() { # ENVIRONMENT PROGRAM ARGUMENT...
   env "$1" LD_PRELOAD="${preload:-}" valgrind --tool=callgrind --callgrind-out-file=/dev/null "./$2" "${@:3}" 2>&1 |
     sed -n 's/.*Collected : //p'
 }
-# costs WHAT ACCESSES SHORT LONG KERNEL: in tenths of an instruction an access, by the difference of two runs of which the
-# longer one makes ACCESSES more. SHORT and LONG are arguments of the kernel, words separated by blanks.
+# costs WHAT ACCESSES SHORT LONG KERNEL: prints tenths of an instruction an access, from the
+# difference of two runs; the longer one makes ACCESSES more. SHORT and LONG are arguments of the
+# kernel, words separated by blanks.
 costs() {
   local what=$1 accesses=$2 plain told
   local -a short long
@@ -44,7 +46,7 @@ kernel spmv
 kernel hash_probe
 kernel tree
 {
-  # Each iteration gathers 2 x 2^10 x 16 times; from 32 pages, from 4,096.
+  # Each iteration gathers 2 x 2^10 x 16 times; from 32 pages, or from 4,096.
   costs "gather from a small table" $((32768 * 8)) "10 14 16 2" "10 14 16 10" spmv
   costs "gather from a large table" $((32768 * 8)) "10 21 16 2" "10 21 16 10" spmv
   costs "hash table" 100000 "14 50000" "14 150000" hash_probe

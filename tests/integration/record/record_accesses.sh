@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Recorded accesses: of every thread, in children of fork, with signal handlers and longjmp in between, and of a process
-# that is killed; nothing changes for the program, and without the library it runs as it is.
+# Recorded accesses of every thread, in children of fork, with signal handlers and longjmp in
+# between, and of a killed process. The program's behaviour does not change, and it runs without the
+# library.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -20,7 +21,7 @@ cat >app.c <<'C'
 #include <sys/wait.h>
 #include <unistd.h>
 enum { kPages = 2000, kRounds = 50000 };
-static volatile unsigned char *shared; // what is read for nothing counts, too
+static volatile unsigned char *shared; // a read whose value is unused also counts
 static volatile sig_atomic_t beats;
 static uint64_t gather(volatile unsigned char *a, uint64_t seed) {
   uint64_t sum = 0;
@@ -99,7 +100,8 @@ for what in threads fork signals longjmp; do
   json_is $what.json 'd["complete"] and d["events"]["lost"] <= 5 and d["skipped_bytes"] == 0'
 done
 ! compgen -G 'smalloc.app.*' >/dev/null || fail "a program without the library left a trace"
-# 4 x 50,000 random pages of 2,000: 32 in 2,000 are among the last 32 of their access; and the 2,000 of the first loop.
+# 4 x 50,000 random pages of 2,000: 32 in 2,000 are among the last 32 of their access; and the 2,000
+# pages of the first loop.
 json_is threads.json '0.975 * 202000 <= d["events"]["access_runs"] <= 0.99 * 202000 and d["totals"]["threads"] == 5'
 json_is fork.json '0.975 * 52000 <= d["events"]["access_runs"] <= 0.99 * 52000'
 expect_status 0 "$SMALLOC" trace show fork.trace.* --json
@@ -107,8 +109,8 @@ json_is out '0.975 * 50000 <= d["events"]["access_runs"] <= 0.99 * 50000 and d["
 json_is longjmp.json 'd["events"]["access_runs"] >= 0.975 * 52000'
 json_is signals.json 'd["events"]["access_runs"] >= 0.975 * 52000'
 
-# Loops that are left in their midst, by each of several ways, have told what they did, and nothing else: pages in an order in which none
-# comes again before 48 others, so each access is a run.
+# Loops that are left early, in several ways, have recorded exactly the accesses that they made. The
+# order of pages repeats no page before 48 others, so each access is recorded.
 cat >exits.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +173,7 @@ for rounds in 10 110; do
 done
 json_is exits.110.json "d['events']['access_runs'] - json.load(open('exits.10.json'))['events']['access_runs'] == 100 * (200 + 250 + 300)"
 
-# Killed: what was written is readable.
+# Killed: the written part is readable.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace,rate:1 ./app forever >started &
 pid=$!
 trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
@@ -185,8 +187,8 @@ trap 'rm -rf "$tmp"' EXIT
 expect_status 0 "$SMALLOC" trace show killed.trace --json
 json_is out 'd["events"]["access_runs"] > 50000 and not d["complete"]'
 
-# Linked with the library, it leaves a trace by itself, in the directory that was compiled in; trace:off and trace:FILE
-# go before that.
+# Linked with the library, the program writes a trace by itself, in the compiled-in directory;
+# trace:off and trace:FILE take precedence.
 mkdir traces
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate=traces app.c -pthread -o linked \
   -L"$LIBDIR" -Wl,--no-as-needed -lsmalloc_feedback -lsmalloc -Wl,-rpath,"$LIBDIR"
@@ -201,22 +203,22 @@ rm traces/*
 expect_status 3 env SMALLOC_CONF=trace:off ./linked threads
 expect_status 3 env SMALLOC_CONF=trace:named.trace ./linked threads
 echo '# smalloc.directives/1 machine=zen4' >some.directives
-expect_status 3 env SMALLOC_CONF=directives:some.directives ./linked threads # which a recording would leave without effect
+expect_status 3 env SMALLOC_CONF=directives:some.directives ./linked threads # a recording would ignore the directives
 [ -z "$(ls traces)" ] || fail "traces/ holds: $(ls traces)"
 expect_status 3 env SMALLOC_CONF=directives:some.directives,trace:both.trace ./linked threads
 [ -s both.trace ] || fail "trace:FILE was not obeyed beside directives:"
 expect_match err "^smalloc: warning: SMALLOC_CONF: 'directives' have no effect while 'trace' records\$"
 [ -s named.trace ] || fail "trace:FILE was not obeyed"
-# The recorder stands in front of libsmalloc: nobody takes it for another allocator.
+# The recorder precedes libsmalloc, which does not mistake it for another allocator.
 expect_status 3 env SMALLOC_CONF=trace:off ./linked longjmp
 [ ! -s err ] || fail "$(cat err)"
-# The folder is made where it is missing.
+# A missing folder is created.
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate=made/deep app.c -pthread -o maker \
   -L"$LIBDIR" -Wl,--no-as-needed -lsmalloc_feedback -lsmalloc -Wl,-rpath,"$LIBDIR"
 expect_status 3 ./maker longjmp
 [ ! -s err ] || fail "$(cat err)"
 compgen -G 'made/deep/smalloc.maker.*.trace' >/dev/null || fail "no trace in made/deep"
-# A bad share is told once, by whichever library is there, and means the default.
+# An invalid share is reported once, by either library, and the default is used.
 for bad in 0 2 x -1 0.1x; do
   expect_status 3 env SMALLOC_CONF=trace:bad.$bad,rate:$bad ./linked longjmp
   told=$(cat err)
@@ -229,7 +231,8 @@ for bad in 0 2 x -1 0.1x; do
 done
 expect_error 125 'share' "$SMALLOC" record --rate 2 -- ./app threads
 
-# A shared library that is opened and closed again tells its accesses, and is gone without harm.
+# A shared library that is opened and closed again records its accesses, and is unloaded without
+# harm.
 cat >part.c <<'C'
 unsigned long walk(const unsigned char *a, unsigned long pages) {
   unsigned long sum = 0;
@@ -264,7 +267,8 @@ expect_status 0 "$SMALLOC" record -q --rate 1 -o opener.trace -- ./opener
 expect_status 0 "$SMALLOC" trace show opener.trace --json
 json_is out 'd["complete"] and 9000 <= d["events"]["access_runs"] <= 9100'
 
-# A program that an earlier version has instrumented: its gate is shorter, it looks for equal ends, and for the pages behind them.
+# A program that an earlier version has instrumented: its gate is shorter, it checks for equal ends,
+# and for the pages behind them.
 cat >earlier.c <<'C'
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that closes all descriptors, as daemons do, and goes elsewhere: its own files get the trace's number and stay its own,
-# the recording goes on in its own file, and a child of fork leaves its trace where the program was started.
+# A program that closes all descriptors, as daemons do, and changes its directory. Its own files get
+# the trace's descriptor number and stay unchanged. The recording continues in its own file. A child
+# of fork leaves its trace in the program's start folder.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -15,7 +16,7 @@ cat >app.c <<'C'
 #include <sys/wait.h>
 #include <unistd.h>
 enum { kFiles = 260 };
-static void allocate(int n) { /* some chunks' worth */
+static void allocate(int n) { /* several chunks */
   for (int i = 0; i < n; i++) {
     char *p = malloc(64 + i % 64);
     *(volatile char *)p = 1;
@@ -56,7 +57,7 @@ holds_allocations() { # FILE NUMBER
   expect_status 0 "$SMALLOC" trace show "$1" --json
   json_is out "d['events']['allocations'] >= $2"
 }
-for files in 260 14; do # the second with so few descriptors that there is no high one
+for files in 260 14; do # the second with too few descriptors for a high number
   rm -rf elsewhere ./*.trace*
   mkdir elsewhere
   limit=4096
@@ -67,7 +68,7 @@ for files in 260 14; do # the second with so few descriptors that there is no hi
   holds_allocations run.trace 150000
   holds_allocations run.trace.* 50000
 done
-# Its own file has gone meanwhile: told once, and the program goes on.
+# The recording's own file was removed meanwhile: reported once, and the program continues.
 rm -rf elsewhere ./*.trace*
 mkdir elsewhere
 sed 's/int fds\[kFiles\]/unlink("run.trace"); &/' app.c >gone.c

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc record notes every allocation of every thread and process, with its site, and changes nothing for the program.
+# smalloc record records every allocation of every thread and process, with its site, and changes
+# nothing for the program.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
@@ -50,7 +51,7 @@ cmp want out || fail "the program prints something else"
 expect_match err '^smalloc: note: 2 traces; next: smalloc analyze t.trace t.trace.[0-9]+$'
 expect_status 0 "$SMALLOC" trace show t.trace --json
 cp out main.json
-# 3 threads x (malloc + calloc + posix_memalign) x 1000, 1 kept, and what libc takes for itself (stdout, threads).
+# 3 threads x (malloc + calloc + posix_memalign) x 1000, 1 kept, and libc's own (stdout, threads).
 json_is main.json '9001 <= d["events"]["allocations"] <= 9011 and d["events"]["reallocations"] == 3000'
 json_is main.json '9000 <= d["events"]["frees"] <= 9010 and d["complete"] and d["totals"]["threads"] == 4'
 json_is main.json '12345678 <= d["totals"]["live_bytes_at_end"] < 12400000'
@@ -59,11 +60,11 @@ json_is main.json 'd["program"].endswith("/app")'
 expect_status 0 "$SMALLOC" trace show t.trace.* --json
 json_is out '3000 <= d["events"]["allocations"] <= 3005 and d["events"]["reallocations"] == 1000 and d["complete"]'
 
-# The same program, the same sites, wherever it was loaded.
+# The same program has the same sites at any load address.
 sites() { zstdcat "$1" | LC_ALL=C grep -aoE "$tmp/app" | wc -l; }
 if command -v zstdcat >/dev/null; then [ "$(sites t.trace)" -ge 4 ] || fail "$(sites t.trace) sites of the program"; fi
 
-# Status and signals as they are; errors as env(1) has them.
+# Status and signals stay the program's; errors are those of env(1).
 expect_status 0 "$SMALLOC" record -q -- true
 expect_status 143 sh -c "$SMALLOC record -q -- sh -c 'kill -TERM \$\$'; exit \$?"
 PATH=/usr/bin:/bin expect_error 127 'nosuch' "$SMALLOC" record -- nosuch

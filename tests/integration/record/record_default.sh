@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What is recorded when nobody says how much: of a small program all that it accesses, so that the directives are of both its arrays; of
-# a large one a sample of 200 regions at least, and no more than is asked for.
+# The default amount of recording. A small program is recorded completely, so that the directives
+# cover both of its arrays. A large program is sampled: at least 200 regions, and no more than the
+# limit.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -32,14 +33,14 @@ expect_no_match err 'few sampled regions|no directives|left without'
 json_is out 'd["traces"][0]["sample_rate"] == 1 and d["mappings"][0]["category"]["function"] == "right"'
 expect_match small.directives '^[0-9a-f]{16} page=2m rank=1 .* right arrays.c:'
 expect_match small.directives '^[0-9a-f]{16} page=(2m|base) .* left arrays.c:'
-# 2 GiB of addresses, of which each page is touched: 1,024 regions.
+# 2 GiB of addresses with each page touched: 1,024 regions.
 expect_status 0 "$SMALLOC" record -q -o large.trace -- ./arrays 27 pages
 expect_status 0 "$SMALLOC" trace show large.trace --json
 json_is out '0.1 < d["sample_rate"] < 0.5'
 expect_status 0 "$SMALLOC" analyze large.trace --machine zen4 --no-db --json
 expect_no_match err 'few sampled regions'
 json_is out '200 <= d["traces"][0]["regions"] <= 260 and d["mappings"][0]["category"]["function"] == "right"'
-# Who names a rate gets it.
+# A given rate is used.
 expect_status 0 "$SMALLOC" record -q --rate 0.01 -o rate.trace -- ./arrays 22
 expect_status 0 "$SMALLOC" trace show rate.trace --json
 json_is out 'abs(d["sample_rate"] - 0.01) < 1e-6'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# An earlier trace of the name is there, as it was, whenever a recording makes none: the command cannot be started, there is no room,
-# nothing was written before the end. A new trace replaces it, with those of its processes, and nothing else stays.
+# An earlier trace of the same name stays unchanged if a recording makes none: the command cannot be
+# started, there is no room, nothing was written before the end. A new trace replaces it and the
+# traces of its processes, and leaves no other file.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
@@ -13,7 +14,7 @@ cat >app.c <<'C'
 int main(int argc, char **argv) {
   for (int i = 0; i < 1000; i++)
     { void *volatile p = malloc((size_t)i); free(p); }
-  if (argc > 2) { // its own trace goes, and a folder comes
+  if (argc > 2) { // removes its own trace and puts a folder there
     unlink(argv[2]);
     mkdir(argv[2], 0777);
   }
@@ -22,7 +23,8 @@ int main(int argc, char **argv) {
 C
 "$CC" -O1 app.c -o app
 record() { "$SMALLOC" record --source instrumented -o t.trace -- "$@"; }
-# What goes on behind the command's back keeps its trace, under a name of its own and under one that others may have.
+# A process that continues after the command keeps its trace, under a name of its own and under one
+# that others may use.
 traces_left() { find . -maxdepth 1 -name 'left*trace*' -size +0 | wc -l; }
 for name in left.trace 'left.%p.trace'; do
   mkfifo go
@@ -31,7 +33,7 @@ for name in left.trace 'left.%p.trace'; do
   echo >go
   [ "$left" = 3 ] || fail "$name: $left traces of the shell, the program and what goes on: $(cat left.err)"
   whole=no
-  for _ in $(seq 100); do # it writes its end
+  for _ in $(seq 100); do # until it writes its end
     for trace in left*trace*; do
       expect_status 0 "$SMALLOC" trace show "$trace" --json
       grep -q '"complete": true' out || continue 2
@@ -48,7 +50,7 @@ set -- t.trace.*
 [ $# = 2 ] || fail "the traces of the processes: $*"
 mkdir earlier folder
 cp -p t.trace t.trace.* earlier
-same() { # WHEN: nothing has come or gone
+same() { # WHEN: no file was added or removed
   local name
   for name in earlier/*; do
     cmp "$name" "${name#earlier/}" || fail "$1: the earlier ${name#earlier/} is gone"
@@ -61,10 +63,10 @@ chmod +x script
 for want in '127 ./nosuch' '127 nosuch-command' '126 ./text' '126 ./folder' '127 ./script'; do
   expect_status "${want% *}" record "${want#* }"
   expect_match err '^smalloc: error: cannot run the command \('
-  expect_no_match err 'nothing was recorded' # once is enough
+  expect_no_match err 'nothing was recorded' # reported once
   same "$want"
 done
-# Through pipes: under the limit nothing can be said to a file.
+# Through pipes: under the limit no message can go to a file.
 for limit in 0 1; do
   status=0
   (ulimit -f $limit && record ./app 2>&1) | cat >out || status=${PIPESTATUS[0]}
@@ -79,13 +81,14 @@ for signal in 9 15; do # before a buffer is full
   expect_no_match err 'library of ours|smalloc doctor'
   same "signal $signal"
 done
-# Nor does what cannot be replaced cost what can.
+# A trace that cannot be replaced does not prevent other replacements.
 mkdir t.trace.7
 expect_status 125 record ./app
 expect_match err 'cannot record \(t.trace.7\): it is there, and it is no file'
 rmdir t.trace.7
 same "a folder of that name"
-# A command that puts something in its place keeps that, and the earlier one gets a name that is told.
+# If the command puts a file in the trace's place, that file stays, and the earlier trace gets a
+# name that is printed.
 expect_status 143 record ./app 15 t.trace
 expect_match err '^smalloc: warning: the earlier trace could not have its name back \(t.trace\): file exists$'
 expect_match err '^hint: mv t.trace.before t.trace$'
@@ -93,7 +96,7 @@ cmp earlier/t.trace t.trace.before || fail "the earlier trace is gone"
 rmdir t.trace
 mv t.trace.before t.trace
 same "a folder in its place"
-# A name beside it that is taken stays.
+# An existing file of that name stays.
 echo mine >t.trace.before
 expect_status 0 record ./app
 [ "$(cat t.trace.before)" = mine ] || fail "it takes a name that is taken"
@@ -101,7 +104,8 @@ rm t.trace.before
 [ "$(compgen -G '*t.trace*')" = t.trace ] || fail "beside the new trace: $(ls -A)"
 expect_status 0 "$SMALLOC" trace show t.trace --json
 json_is out 'd["complete"] and d["program"].endswith("/app")'
-# Of two at once one records, and the other one says why it does not, before its command runs.
+# Of two recordings at once, one records. The other explains why it does not, before its command
+# runs.
 mkfifo go
 : >one.err
 record sh -c './app; read -r _ <go' 2>one.err &
@@ -114,6 +118,6 @@ echo >go
 wait $! || fail "the first: $(cat one.err)"
 expect_match one.err ' traces?; next: smalloc analyze t.trace'
 [ ! -e .t.trace.recording ] || fail "its lock stays"
-: >.t.trace.recording # of one that was killed
+: >.t.trace.recording # of a killed recording
 expect_status 0 record ./app
 [ ! -e .t.trace.recording ] || fail "an old lock stays"

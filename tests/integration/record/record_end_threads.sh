@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A process that ends while its threads go on: nothing is said, the trace is whole, and what those threads could no longer write is
-# counted as lost. Also on a disk that takes its time: the kernel cuts a write short whose process ends.
+# A process ends while its threads continue. There is no message, the trace is complete, and events
+# that those threads could not write are counted as lost. Also on a slow disk: the kernel cuts a
+# write short when its process ends.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -37,13 +38,14 @@ for run in $(seq 30); do
   [ ! -s err ] || fail "run $run: $(cat err)"
   expect_status 0 "$SMALLOC" trace show "$run.trace" --json
   [ ! -s err ] || fail "run $run: $(cat err)"
-  # A thread whose first chunk was being written has lost all of it.
+  # A thread has lost everything if its first chunk was being written.
   json_is out 'd["complete"] and d["skipped_bytes"] == 0 and (d["totals"]["threads"] == 4 or d["events"]["lost"] > 500)'
   json_is out 'd["events"]["allocations"] + d["events"]["lost"] >= 1500'
   lost=$((lost + $(python3 -c 'import json; print(json.load(open("out"))["events"]["lost"])')))
 done
 [ "$lost" -gt 0 ] || fail "nothing is counted of what the threads did while their chunks were written"
-# Each frame in two writes, with a pause between them: whoever ends the process within it leaves half a frame.
+# Each frame takes two writes, with a pause between them: a process that ends in the pause leaves
+# half a frame.
 cat >slow.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that forks while its threads allocate: each child's trace holds what the child did and nothing of what its parent's
-# threads had not written yet, under names of its own; the parent's holds the parent's.
+# A program forks while its threads allocate. Each child's trace, under its own name, holds the
+# events of the child, and none of its parent's threads that were not written yet. The parent's
+# trace holds the parent's events.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -24,7 +25,7 @@ static void *work(void *p) {
       free(malloc(77));
   return p;
 }
-static int open_traces(void) { /* among the descriptors */
+static int open_traces(void) { /* counts traces among the descriptors */
   DIR *all = opendir("/proc/self/fd");
   int n = 0;
   for (struct dirent *e; (e = readdir(all));) {
@@ -37,7 +38,7 @@ static int open_traces(void) { /* among the descriptors */
   closedir(all);
   return n;
 }
-__attribute__((noinline)) static void *hold(size_t n) { /* one site, which the parent names, too */
+__attribute__((noinline)) static void *hold(size_t n) { /* one site, which the parent uses, too */
   void *volatile p = malloc(n);
   return p;
 }
@@ -47,7 +48,7 @@ static int child(int number) {
     kept = hold(100000 + 1000 * (size_t)number);
   return kept && open_traces() == 1 ? 40 + number : 1;
 }
-static void *fork_some(void *first) { /* half of them from a thread that is not the first */
+static void *fork_some(void *first) { /* half of them from a thread other than the first */
   for (int i = (int)(long)first; i < kForks; i += 2) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -94,7 +95,7 @@ for trace; do
   json_is out 'd["complete"] and d["events"]["lost"] == 0 and d["skipped_bytes"] == 0 and d["totals"]["threads"] == 1'
   json_is out '500 <= d["events"]["allocations"] <= 510 and d["events"]["reallocations"] <= 5'
   seen+=("$(python3 -c 'import json; print((json.load(open("out"))["totals"]["live_bytes_at_end"] - 50000000) // 500000)')")
-  # Where it allocates is said in its own trace.
+  # The child's own trace names where it allocates.
   expect_status 0 "$SMALLOC" analyze -q --no-db --json "$trace"
   json_is out 'd["mappings"][0]["category"]["file"].endswith("/app") and d["mappings"][0]["footprint_bytes"] >= 50000000'
 done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a program maps itself, and what flang's runtime allocates for it, is recorded under its site: mmap, trimmed to an
-# alignment, moved by mremap, unmapped; ALLOCATE with STAT=, a pointer, allocation by assignment.
+# Memory that a program maps itself, and memory that flang's runtime allocates for it, is recorded
+# under its site: mmap, trimmed to an alignment, moved by mremap, unmapped; ALLOCATE with STAT=, a
+# pointer, allocation by assignment.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -13,9 +14,9 @@ cat >mapped.c <<'C'
 #include <sys/mman.h>
 enum { kMiB = 1 << 20 };
 __attribute__((noinline)) static char *whole(size_t bytes) { return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
-__attribute__((noinline)) static char *trimmed(size_t bytes, size_t alignment) { /* maps too much, and gives both ends back */
+__attribute__((noinline)) static char *trimmed(size_t bytes, size_t alignment) { /* maps too much, and unmaps both ends */
   char *p = mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const size_t front = (-(uintptr_t)p & (alignment - 1)) + 4096; /* never nothing */
+  const size_t front = (-(uintptr_t)p & (alignment - 1)) + 4096; /* never zero */
   munmap(p, front);
   munmap(p + front + bytes - 4096, alignment - front + 4096);
   return p + front;
@@ -31,7 +32,7 @@ __attribute__((noinline)) static long walk(const char *p, size_t bytes, unsigned
 }
 int main(void) {
   long s = 0;
-  for (int i = 0; i < 3; i++) { /* one at a time is alive */
+  for (int i = 0; i < 3; i++) { /* one at a time is live */
     char *a = whole(24 * kMiB);
     s += walk(a, 24 * kMiB, 1);
     munmap(a, 24 * kMiB);
@@ -53,7 +54,7 @@ quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate ma
 expect_status 0 "$SMALLOC" record -q --rate 1 -o mapped.trace -- ./mapped
 expect_match out '^0$'
 expect_status 0 "$SMALLOC" trace show mapped.trace --json
-json_is out '104 << 20 <= d["totals"]["peak_live_bytes"] < 105 << 20' # what is trimmed, before
+json_is out '104 << 20 <= d["totals"]["peak_live_bytes"] < 105 << 20' # before it is trimmed
 json_is out 'd["events"]["frees"] >= 5'
 expect_status 0 "$SMALLOC" analyze mapped.trace --json
 python3 - <<'PY' || fail "what is live of a mapping's site"

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Whatever becomes of a write to the trace - no space, no quota, an error, half of it, a signal, a limit of file sizes - the program
-# keeps its results, its errno and its SIGXFSZ; it is told once; and what was written before is whole.
+# A write to the trace fails: no space, no quota, an error, half of the data, a signal, a limit of
+# file sizes. The program keeps its results, its errno and its SIGXFSZ. There is one message, and
+# the data written before is complete.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
 [ -r "$FEEDBACK" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
 "$CC" -O1 -shared -fPIC "$SMALLOC_SOURCE/tests/integration/fixtures/refuse_write.c" -o refuse.so
-# ROUNDS of each function of the malloc family, none of which may change errno; "limit": after that no file may grow.
+# ROUNDS of each function of the malloc family, none of which may change errno; "limit": afterwards
+# no file may grow.
 cat >app.c <<'C'
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +52,7 @@ static void some(long rounds) {
     SAME(free(p));
   }
 }
-/* Products that wrap around to a little: nothing is handed out, and what is there stays. */
+/* Products that overflow to a small number: the call fails, and existing objects stay. */
 static void wrapped(void) {
   volatile size_t many = ((size_t)1 << 60) + 1;
   char *p = malloc(16);
@@ -115,11 +117,11 @@ read -r _ writes _ <log
 [ "$writes" -ge 6 ] || fail "the fixture sees $writes writes"
 events t.trace "d['complete'] and $((6 * 20000)) <= d['events']['allocations'] <= $((PER_ROUND * 20000 + 20)) and d['events']['lost'] == 0"
 allocations=$(python3 -c 'import json; print(json.load(open("out"))["events"]["allocations"])')
-# A signal in the midst costs nothing.
+# A signal during a write loses nothing.
 refused EINTR 0 20000
 [ ! -s err ] || fail "$(cat err)"
 events t.trace "d['complete'] and d['events']['allocations'] == $allocations and d['skipped_bytes'] == 0 and d['events']['lost'] == 0"
-# Whole chunks stay, nothing is written behind them, and it is said once, with the reason.
+# Complete chunks stay, nothing follows them, and one message names the reason.
 for how in ENOSPC EDQUOT EIO SHORT; do
   refused $how 3 20000
   [ "$(wc -l <err)" = 1 ] || fail "$how: $(cat err)"
@@ -131,7 +133,7 @@ for how in ENOSPC EDQUOT EIO SHORT; do
   events t.trace "not d['complete'] and 1000 < d['events']['allocations'] < $allocations and d['events']['lost'] == 0"
   [ $how = SHORT ] || json_is out 'd["skipped_bytes"] == 0'
 done
-# From the beginning: no trace, and none is left that holds nothing.
+# From the beginning: no trace, and no empty file is left.
 for how in ENOSPC EIO SHORT; do
   refused $how 0 100
   [ "$(grep -c '^smalloc: warning: ' err)" = 1 ] || fail "$how: $(cat err)"
@@ -140,7 +142,7 @@ for how in ENOSPC EIO SHORT; do
   [ $how = EIO ] || expect_match err '^hint: make room there, or trace:FILE, on a disk with room$'
   [ ! -e t.trace ] || fail "$how: a trace without a header stays"
 done
-# A limit of file sizes: the signal that comes with it is not the program's.
+# A limit of file sizes: its signal does not reach the program.
 for how in default handled blocked waiting; do
   rm -f t.trace
   expect_status 5 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:t.trace ./app 40000 $how
@@ -153,14 +155,14 @@ for how in default handled blocked waiting; do
   esac
   events t.trace "not d['complete'] and d['events']['allocations'] > 1000 and d['skipped_bytes'] == 0"
 done
-# Nor where not a byte of the warning fits.
+# The same if no byte of the warning fits.
 rm -f t.trace
 status=0
 (ulimit -f 0 && LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:t.trace ./app 100 2>err) | cat >out || status=${PIPESTATUS[0]}
 [ "$status" = 5 ] || fail "a limit of 0: status $status"
 expect_match out '^done, handled 0, pending 0, blocked 0$'
 if [ -e t.trace ] || [ -s err ]; then fail "a limit of 0: $(ls -l t.trace err)"; fi
-# Who records says what helps, and nothing of libraries.
+# smalloc record suggests a cure, without mentioning libraries.
 status=0
 (ulimit -f 0 && exec "$SMALLOC" record --source instrumented -o t.trace -- ./app 100 2>&1) | cat >out || status=${PIPESTATUS[0]}
 [ "$status" = 5 ] || fail "record with a limit of 0: status $status"

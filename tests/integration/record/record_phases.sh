@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program's markers (smalloc_phase) are in its trace in their order, with their times and threads; without a recording they are
-# nothing. The trace's name holds process, host and rank.
+# A program's markers (smalloc_phase) are in its trace in order, with their times and threads.
+# Without a recording they have no effect. The trace's name contains process, host and rank.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -46,5 +46,5 @@ for variable in OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID; do
   [ -s "$variable.$(uname -n).7.100%.trace" ] || fail "no $variable.$(uname -n).7.100%.trace: $(ls)"
 done
 expect_status 0 "$SMALLOC" record -q -o 'pid.%p.%r.trace' -- sh -c 'echo $$; exec ./phases'
-traces=(pid."$(cat out)".0.trace*) # the shell's own, if it allocated anything, and the program's that it became
+traces=(pid."$(cat out)".0.trace*) # the shell's own trace, if it allocated, and the trace of the program that it executed
 [ -s "${traces[0]}" ] || fail "no pid.$(cat out).0.trace: $(ls)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A killed process leaves a readable trace, a full disk ends the recording and not the program, and other programs print
-# the same while they are recorded.
+# A killed process leaves a readable trace. A full disk ends the recording and not the program.
+# Other programs print the same while they are recorded.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
 }
 C
 "$CC" -O1 busy.c -o busy
-# Killed while it writes.
+# Killed during a write.
 LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:killed.trace ./busy >started &
 pid=$!
 trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
@@ -35,7 +35,7 @@ wait $pid 2>/dev/null || true
 trap 'rm -rf "$tmp"' EXIT
 expect_status 0 "$SMALLOC" trace show killed.trace --json
 json_is out 'd["events"]["allocations"] > 10000 and not d["complete"]'
-# One that ends without destructors has its end.
+# A process that ends without destructors still writes its end.
 cat >quick.c <<'C'
 #include <stdlib.h>
 int main(void) {
@@ -50,16 +50,16 @@ C
 expect_status 3 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:quick.trace ./quick
 expect_status 0 "$SMALLOC" trace show quick.trace --json
 json_is out 'd["events"]["allocations"] >= 1000 and d["complete"]'
-# A file size limit stands for a full disk; the program goes on, told once.
+# A file size limit simulates a full disk; the program continues, with one message.
 (ulimit -f 64 && LD_PRELOAD=$FEEDBACK SMALLOC_CONF=trace:full.trace ./busy 300000 >out 2>err) || fail "the program failed"
 expect_match out '^done$'
 [ "$(grep -c 'no space is left for the file; recording stopped' err)" = 1 ] || fail "$(cat err)"
 expect_status 0 "$SMALLOC" trace show full.trace --json
 json_is out 'd["events"]["allocations"] > 1000'
-# Nobody killed it: what is left says so.
+# The process was not killed: the rest of the trace shows that.
 expect_status 0 "$SMALLOC" analyze -q --no-db full.trace
 expect_match err 'truncated trace \(full.trace\): .*full disk'
-# Nor the command's status, when it is the history that does not fit.
+# A history that does not fit does not change the command's status either.
 status=0
 (ulimit -f 64 && "$SMALLOC" record -q -o limited.trace -- sh -c './busy 300000 >/dev/null; exit 7' >out 2>err) || status=$?
 [ "$status" = 7 ] || fail "record under a limit of file sizes: status $status: $(cat err)"
@@ -67,7 +67,7 @@ status=0
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:/nosuch/t ./busy 10
 expect_match err '^smalloc: warning: trace \(/nosuch/t\): No such file or directory; nothing is recorded$'
 expect_match err '^hint: trace:FILE, in a folder that is there'
-# A folder that is there gets the trace; what else is in the way stays, and nothing is left beside it.
+# A folder that exists gets the trace. Any other file in its place stays, and no other file is left.
 mkdir traces
 for folder in traces traces/; do
   expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:$folder ./busy 10
@@ -82,14 +82,15 @@ mkfifo pipe
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:pipe ./busy 10
 expect_match err '^smalloc: warning: trace \(pipe\): it is there, and it is no file; nothing is recorded$'
 ! compgen -G 'pipe.*' >/dev/null || fail "a trace beside the pipe"
-# A file of an earlier run stays, and where this run's trace is, is said once, not by each process of the run.
+# A file of an earlier run stays. One message for the whole run, not one a process, names the place
+# of this run's trace.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:again.trace sh -c './busy 10; ./busy 10'
 [ ! -s err ] || fail "$(cat err)"
 sleep 0.1 # the kernel's ticks
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:again.trace sh -c './busy 10; exec ./busy 10'
 [ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
 expect_match err "^smalloc: note: trace \(again.trace\): it is there already; this run's is again.trace.[0-9]+$"
-# Without the key the library is not noticed.
+# Without the key the library has no effect.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" ./busy 10
 [ ! -s err ] || fail "$(cat err)"
 
@@ -142,12 +143,12 @@ for folder in "$tmp/kept" "$tmp/kept/" .; do
   (cd "$tmp/kept" && expect_status 0 "$SMALLOC" record -o "$folder" -- "$tmp/busy" 10 && expect_match err '1 trace; next: smalloc analyze .*smalloc.busy.[0-9]+.trace')
   rm "$tmp"/kept/smalloc.busy.[0-9]*.trace
 done
-# What stands where the trace is to go and is no trace stays.
+# A file that is no trace stays, although the trace should go there.
 echo keep >"$tmp/kept.txt"
 expect_status 125 "$SMALLOC" record -o "$tmp/kept.txt" -- true
 expect_match err 'cannot record \(.*kept.txt\): it is there, and it is no trace'
 [ -d "$tmp/kept" ] && [ "$(cat "$tmp/kept.txt")" = keep ] || fail "record removed what was no trace"
-# Said before the command runs.
+# Reported before the command runs.
 for place in nosuch/t.trace busy/t.trace; do
   expect_status 125 "$SMALLOC" record -o $place -- touch ran
   expect_match err '^smalloc: error: cannot record \('

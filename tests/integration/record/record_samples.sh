@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc record --samples N: a program that comes to more regions of 2 MiB than N is recorded by N of them at most, whose miss ratios
-# are those of all; one that does not is recorded whole. Threads and children of fork sample the same regions.
+# smalloc record --samples N: if a program uses more than N regions of 2 MiB, at most N of them are
+# recorded, and their miss ratios equal those of all. Otherwise it is recorded completely. Threads
+# and children of fork sample the same regions.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so
 [ -r "$FEEDBACK" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
-# Reads one page of each of REGIONS regions in no order; the number of regions grows with time, as it does in programs that build
-# something. In functions, since a loop goes on with the threshold that it began with.
+# Reads one page of each of REGIONS regions in random order. The number of regions grows with time,
+# as in programs that build a structure. It is split into functions, since a loop keeps the
+# threshold of its start.
 cat >sparse.c <<'C'
 #include <pthread.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ __attribute__((noinline)) static uint64_t some(size_t known, uint64_t seed) {
   uint64_t x = seed, sum = 0;
   for (int i = 0; i < 5000; i++) {
     x = x * 6364136223846793005u + 1442695040888963407u;
-    const size_t region = (x >> 33) % known; // the page in it is another one each, so that they share the sets of a TLB
+    const size_t region = (x >> 33) % known; // each region uses a different page, so that the pages share the sets of a TLB
     sum += (uint64_t)memory[region * REGION + region * 40503 % 512 * 4096]++;
   }
   return sum;
@@ -86,10 +88,10 @@ assert abs(sampled["traces"][0]["accesses"] / whole["traces"][0]["accesses"] - 1
 a, b = (d["mappings"][0]["tlb_misses_base"] for d in (whole, sampled))
 assert abs(b / a - 1) < 0.15, (a, b)
 PY
-# What fits is whole.
+# A program that fits is recorded completely.
 recorded small.trace --samples=300 200
 json_is small.trace.json 'd["sample_rate"] == 1'
-# Several threads; a child, whose own trace begins at its parent's rate.
+# Several threads; and a child, whose own trace begins at its parent's rate.
 recorded threads.trace --samples=500 4096 t
 json_is threads.trace.json '0.6 * 500 / 4096 <= d["sample_rate"] <= 1.4 * 500 / 4096 and d["events"]["lost"] == 0'
 expect_status 0 "$SMALLOC" record -q --samples 500 -o fork.trace -- ./sparse 4096 f

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Who ends smalloc record ends the command: a signal that a process sends goes on to it, the trace is what the command leaves, and
-# the status is its own. What is ignored stays ignored.
+# A signal that a process sends to smalloc record is passed on to the command and ends it. The trace
+# contains the command's events, and the status is the command's. Ignored signals stay ignored.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
 env --default-signal=INT true 2>/dev/null || skip "no env --default-signal"
-# Its number is in ./pid when it waits; "handles": ends by itself at a signal, with status 7.
+# Writes its number to ./pid when it waits; "handles": ends by itself at a signal, with status 7.
 cat >app.c <<'C'
 #include <signal.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ for signal in TERM HUP INT; do
   expect_status 0 "$SMALLOC" trace show t.trace --json
   json_is out 'd["complete"] and d["events"]["allocations"] >= 999'
 done
-# nohup: neither ends.
+# nohup: neither process ends.
 rm -f pid t.trace
 (trap '' HUP; exec env --default-signal=INT,TERM "$SMALLOC" record --source instrumented -o t.trace -- ./app handles) >out 2>err &
 record=$!
@@ -68,5 +68,5 @@ kill -TERM $record
 status=0
 wait $record || status=$?
 [ "$status" = 7 ] || fail "status $status: $(cat err)"
-# Where nobody hears of children that end.
+# With SIGCHLD ignored.
 expect_status 3 env --ignore-signal=CHLD "$SMALLOC" record -q --source instrumented -o t.trace -- sh -c 'exit 3'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program compiled with the plugin is recorded under the site ids that smalloc sites prints, linked with libsmalloc or
-# not.
+# A program compiled with the plugin is recorded under the site ids that smalloc sites prints,
+# whether linked with libsmalloc or not.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
@@ -11,7 +11,7 @@ write_gather
 "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o linked "${LINK_LIBRARY[@]}"
 for app in plain linked; do
   expect_status 0 "$SMALLOC" record -q --source instrumented -o $app.trace -- ./$app
-  expect_match out "^$SUM huge_kib 0\$" # a profile is of base pages
+  expect_match out "^$SUM huge_kib 0\$" # a profile is recorded on base pages
   [ ! -s err ] || fail "$(cat err)"
   expect_status 0 "$SMALLOC" trace show $app.trace --json
   json_is out 'd["totals"]["peak_live_bytes"] >= 72 << 20'
@@ -27,8 +27,8 @@ for s in sites: # named once, and used
 PY
 done
 
-# A library that takes the place of one that was unloaded has sites of its own. What realloc frees at a site, or cannot give, is no
-# allocation there: the next one is somebody else's.
+# A library that replaces an unloaded one has its own sites. A free by realloc, or a failed realloc,
+# is no allocation of that site: the next allocation belongs to another one.
 cat >part.c <<'C'
 #include <stdlib.h>
 double NAME(const int *x, long n) {

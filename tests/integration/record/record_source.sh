@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc record --source: samples with addresses, from the kernel's rings through the trace into the ranking (page faults, which every
-# machine has); without a PMU one line says so and the other source is taken, or it is an error where the PMU was asked for.
+# smalloc record --source: samples with addresses, from the kernel's rings through the trace into
+# the ranking (page faults, which every machine has). Without a PMU one line says so and the other
+# source is used; with `--source pmu` that is an error.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 [ -r "$SMALLOC_BUILD/lib/libsmalloc_feedback.so" ] || skip "libsmalloc_feedback.so was not built (sanitizers)"
@@ -22,7 +23,7 @@ static char *touch(char *p, size_t pages) {
 }
 static void *other(void *p) { return touch(p, OTHER); }
 int main(int argc, char **argv) {
-  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a fault a page, whatever the system's setting */
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* one fault a page, whatever the system's setting */
   if (argc > 1) {
     touch(malloc((size_t)CHILD * 4096), CHILD);
     puts("again");
@@ -51,7 +52,7 @@ int main(int argc, char **argv) {
 C
 "$CC" -O1 -fno-builtin touch.c -o touch -pthread
 ./touch >want
-# The kernel's samples, of all threads; each process has a trace of its own.
+# The kernel's samples of all threads; each process has its own trace.
 expect_status 0 "$SMALLOC" record --source faults -o 't.%p.trace' -- ./touch
 if grep -q 'smalloc: warning: record (event)' err; then
   grep -q 'samples were lost' err && fail "$(cat err)"
@@ -59,7 +60,8 @@ if grep -q 'smalloc: warning: record (event)' err; then
 fi
 sort want >want.sorted
 sort out | cmp - want.sorted || fail "the program prints something else"
-# The child that executes something else adds its number to the name; what it did before may be a trace, too.
+# A child that executes another program adds its number to the name; its events before may be a
+# trace, too.
 set -- t.*.trace*
 [ $# -ge 3 ] || fail "not three traces: $*"
 for trace in "$@"; do
@@ -81,16 +83,17 @@ for trace in sys.argv[1:]:
     assert shown["complete"] and found["has_accesses"], shown
 most.sort()
 assert len(most) == 3, most
-# Every page of the object, but those that malloc has touched before us or that were there; the threads' are two sites or one.
+# Every page of the object, except pages that malloc touched before or that existed; the threads'
+# pages are two sites or one.
 for accesses, footprint, saved, superpages in most[:2]:
     assert footprint == 2000 * 4096 and 1980 <= accesses <= 2050 and superpages == 4 and 1900 <= saved <= 2050, most
 accesses, footprint, saved, superpages = most[2]
 assert footprint == 4000 * 4096 and 3980 <= accesses <= 4050 and superpages == 8 and 3900 <= saved <= 4050, most
 PY
-# The header says what the accesses are.
+# The header names the kind of accesses.
 expect_status 0 "$SMALLOC" record -q -n --source faults -o n.trace -- ./touch
 expect_match out 'SMALLOC_CONF=.*,event:faults/1/2/0/0/1 '
-# Without a PMU: said in one line. With one: samples, or the program's own word.
+# Without a PMU: one line says so. With one: samples, or the program's own recording.
 expect_status 0 "$SMALLOC" record --source auto -o auto.trace -- ./touch again
 [ "$(grep -c 'no data accesses are recorded\|accesses that miss the TLB are sampled' err)" = 1 ] || fail "$(cat err)"
 if grep -q 'there is no PMU here\|events are closed\|forbidden here\|refuses the event' err; then
@@ -105,6 +108,6 @@ expect_status 0 "$SMALLOC" record --source instrumented -o own.trace -- ./touch 
 [ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
 expect_error 125 'not a number from 1' "$SMALLOC" record --period 0 -- true
 expect_error 125 '' "$SMALLOC" record --source nonsense -- true
-# A setting that nobody wrote.
+# An invalid setting.
 expect_status 0 env LD_PRELOAD="$SMALLOC_BUILD/lib/libsmalloc_feedback.so" SMALLOC_CONF=trace:bad.trace,event:what ./touch again
 expect_match err "^smalloc: warning: SMALLOC_CONF: 'event:what' has a value that is not understood"

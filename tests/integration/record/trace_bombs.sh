@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Small traces that stand for very much (fixtures/trace_bombs.cpp): each command ends with little memory and little work, and says what it has
-# left out of them, as it does not of a trace of a program.
+# Small traces that stand for very many accesses (fixtures/trace_bombs.cpp). Each command ends with
+# little memory and work, and reports the parts that it left out. It leaves out no part of a
+# program's trace.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 bombs=$SMALLOC_BUILD/tests/trace_bombs
 [ -x "$bombs" ] || skip "trace_bombs was not built"
 "$bombs" "$tmp" >names
 grep -q '^SMALLOC_SANITIZE:STRING=.*[a-z]' "$SMALLOC_BUILD/CMakeCache.txt" && skip "sanitizers take the memory that is limited here"
-limited() { # 2 GiB of addresses, threads' stacks among them; processor seconds, many times what is needed on an idle machine
+limited() { # 2 GiB of addresses, with the threads' stacks; processor seconds, many times those of an idle machine
   (ulimit -v 2097152 && ulimit -t 120 && exec "$@")
 }
 while read -r name; do

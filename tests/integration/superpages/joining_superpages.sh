@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Small objects whose size is no constant come from malloc's own heap, which joins neighbours, and that
-# heap lies on superpages: no size class rounds them up, and few pages of it are faulted one by one. Where
-# superpages are unwanted, or counted by a budget, it lies on base pages.
+# Small objects of variable size come from malloc's own heap, which joins neighbours, and that heap
+# lies on superpages. No size class rounds them up, and few of its pages fault one by one. If
+# superpages are unwanted, or a budget counts them, the heap lies on base pages.
 . "$(dirname "$0")/../support/lib.sh"
 need_thp
 command -v "$CLANG" >/dev/null || skip "no $CLANG"
@@ -34,7 +34,7 @@ static void *fill(void *argument) {
 }
 int main(int argc, char **argv) {
   if (argc == 2) return !fill(argv[1]);
-  pthread_t thread; /* malloc serves it from another arena than the first thread */
+  pthread_t thread; /* malloc serves it from an arena other than the first thread's */
   return pthread_create(&thread, NULL, fill, argv[1]) != 0 || pthread_join(thread, NULL) != 0;
 }
 C
@@ -45,8 +45,8 @@ run() { # SMALLOC_CONF bytes: sets faults and mib
   cmp want got || fail "rows of $2 bytes, $1: another output"
   read -r faults mib <err
 }
-# The sizes are those that a class wastes most on: 28,004 bytes take 32 KiB there.
-# malloc maps blocks of 768 KiB (a program's pools) apart until it is told otherwise.
+# A size class wastes most at these sizes: 28,004 bytes take 32 KiB there. malloc maps blocks of 768
+# KiB (a program's pools) separately, unless its threshold is changed.
 for bytes in 1100 9000 28004 786432; do
   ./plain $bytes >want 2>err
   read -r plain_faults plain_mib <err

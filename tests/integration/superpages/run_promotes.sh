@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program that nobody recompiled and that never allocates again gets superpages under `smalloc run` all the same, from
-# a thread that ends when there is nothing left to do; its children have none; promoter:calls keeps the process single.
+# A program without the plugin that never allocates again still gets superpages under `smalloc run`,
+# from a helper thread. The thread ends when nothing is left to do. Its children have no such
+# thread, and with promoter:calls the process has none.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -25,7 +26,7 @@ int main(int argc, char **argv) {
   size_t n = (size_t)48 << 20;
   unsigned long *a = malloc(n), x = 1, s = 0;
   static char buffer[1 << 16];
-  setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* it never allocates again */
+  setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* so that it never allocates again */
   for (size_t i = 0; i < n / 8; i++)
     a[i] = i;
   long huge = 0, threads = 0, wanted = argc > 1 ? 0 : 40000;
@@ -40,7 +41,7 @@ int main(int argc, char **argv) {
     if (huge > wanted && (wanted || rounds > 10))
       break;
   }
-  /* It goes on meanwhile: what superpages cost is weighed against what it computes. */
+  /* The program continues: the cost of superpages is weighed against its computing time. */
   for (int i = 0; i < 600 && field("/proc/self/status", "Threads:") > 1; i++) {
     for (int k = 0; k < 3000000; k++) {
       x = x * 6364136223846793005ul + 1442695040888963407ul;
@@ -67,11 +68,12 @@ expect_match out '^huge 1 threads 2 after 1 child 0$'
 expect_status 0 timeout 100 env SMALLOC_CONF=promoter:calls "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
 
-# Where everything is asked on superpages as well: what the budget has no room for at first touch gets its part from the thread.
+# The same if everything is requested on superpages: a part that the budget refuses at first touch
+# is promoted by the thread.
 expect_status 0 timeout 300 env SMALLOC_CONF=promoter:thread "$SMALLOC" run --heap superpage --budget 44m -- ./walk
 expect_match out '^huge 1 threads 2 '
 
-# A system that has no thread left: the program's calls go on without, and its errno stays.
+# A system without a free thread: the program's calls continue, and its errno stays.
 cat >refuse.c <<'C'
 #include <errno.h>
 #include <pthread.h>
@@ -81,7 +83,7 @@ C
 expect_status 0 timeout 100 env LD_PRELOAD="$tmp/refuse.so" SMALLOC_CONF=populate:always,promoter:thread "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
 
-# A program that sleeps with something pending is not woken again and again.
+# A sleeping program with pending work is not woken repeatedly.
 build sleeper <<'C'
 #include <dirent.h>
 #include <stdio.h>
@@ -89,7 +91,7 @@ build sleeper <<'C'
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-static long wakes(void) { /* of all threads but this one */
+static long wakes(void) { /* of all threads except this one */
   DIR *tasks = opendir("/proc/self/task");
   long sum = 0;
   for (struct dirent *e; (e = readdir(tasks));) {
@@ -126,7 +128,7 @@ int main(void) {
     begun |= is_promoted();
     nanosleep(&(struct timespec){0, 10000000}, NULL);
   }
-  /* As soon as there is nothing to do any more, however long that takes. */
+  /* As soon as no work is left, however long that takes. */
   long woken = 0;
   for (int second = 0; second < 60; second++) {
     long before = wakes();
@@ -140,5 +142,5 @@ int main(void) {
 }
 C
 expect_status 0 "$SMALLOC" run -- ./sleeper
-expect_match out '^begun 1$' # else there would be nothing to wake it
+expect_match out '^begun 1$' # otherwise nothing would wake it
 [ "$(sed -n 's/^wakes //p' out)" -le 5 ] || fail "a sleeping program is woken: $(cat out) a second"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Superpages of small objects that have nearly emptied give their idle pages back: resident memory follows what is live
-# to within a tenth, every surviving object keeps its bytes, and full again they are superpages again.
+# Superpages of small objects that have become nearly empty give their idle pages back. Resident
+# memory follows live memory within a tenth, every surviving object keeps its bytes, and filled
+# units become superpages again.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -22,7 +23,7 @@ int main(void) {
   size_t full = s.superpages_now, before = status_kb("VmRSS:");
   CHECK(full * UNIT >= 130 * MIB);
   srand(1);
-  for (int i = 0; i < N; i++) /* all but every twentieth, at random */
+  for (int i = 0; i < N; i++) /* all except every twentieth, at random */
     if (rand() % 20) { free(object[i]); object[i] = NULL; }
   smalloc_trim();
   smalloc_stats(&s);
@@ -48,7 +49,8 @@ SMALLOC_CONF=demote:off,stats:exit expect_status 0 ./t
 expect_match out 'demoted 0$'
 expect_match err 'demotions: +0$'
 
-# The same of a program without sites whose whole heap is ours: what lost its superpages and fills up again gets them back.
+# The same for a program without sites whose whole heap is libsmalloc's: units that lost their
+# superpages and fill up get them back.
 build plain <<'E'
 #include "runtime_sites.h"
 #include <malloc.h>

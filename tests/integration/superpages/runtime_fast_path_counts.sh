@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The fast paths stay short, counted in instructions a malloc/free pair of 48 bytes: a direct site's pair and heap:superpage's
-# (also by calloc, of 6000 and of 20000 bytes, and with a resize, and begun by realloc) beside plain jemalloc's, the pair of an undecided and of a switched-off site and of one whose sizes vary (also with calloc, and
-# once two threads have asked at it) and of one that grows lists by realloc beside the program's own malloc, and that of code that nobody rewrote, with and without the preloaded library. The golden file has the differences; a longer path fails, a shorter one asks for a new golden file.
+# The fast paths stay short, in instructions a malloc/free pair of 48 bytes. Each pair is compared
+# with a base:
+# - plain jemalloc: the pair of a direct site and of heap:superpage (also by calloc, of 6000 and of
+# 20000 bytes, with a resize, and begun by realloc);
+# - the program's own malloc: the pair of an undecided site, of one that is switched off, of one of
+# varying size (also with calloc, and after two threads used it), and of one that grows lists by
+# realloc;
+# - the program's own malloc: code without the plugin, with and without the preloaded library.
+# The golden file has the differences. A longer path fails, a shorter one asks for a new golden
+# file.
 . "$(dirname "$0")/../support/lib.sh"
 golden=$SMALLOC_SOURCE/tests/integration/support/fast_paths.golden
 . "$SMALLOC_SOURCE/tests/integration/support/counts.bash"
@@ -30,7 +37,7 @@ __attribute__((noinline)) static struct node *grown(struct node *p, size_t n) { 
 static struct node *varied_one(int with_calloc, size_t n, long i) {
   return with_calloc ? cleared(n + i % 8 * 200) : hot(n + i % 8 * 200);
 }
-/* By a pointer: one site for both threads, not one for each call. */
+/* Called through a pointer: one site for both threads, not one for each call. */
 __attribute__((noinline)) static struct node *shared(size_t n) { return malloc(n); }
 static struct node *(*volatile take)(size_t n) = shared;
 static void *second_thread(void *unused) {
@@ -38,7 +45,7 @@ static void *second_thread(void *unused) {
     free(take(sizeof(struct node) + i % 8 * 200));
   return unused;
 }
-/* Lists that grow by one element each time, and are walked. */
+/* Lists that grow by one element at a time, and are walked. */
 struct list { long *items; size_t count, room; };
 int main(int argc, char **argv) {
   long pairs = atol(argv[1]), warm = 20000, sum = 0;
@@ -50,7 +57,7 @@ int main(int argc, char **argv) {
   int zeroed = argc > 2 && strcmp(argv[2], "zeroed") == 0; /* by calloc, all of one size */
   int begun = argc > 2 && strcmp(argv[2], "begun") == 0; /* by realloc */
   int pushes = argc > 2 && strcmp(argv[2], "lists") == 0;
-  volatile char *ballast = malloc(80 << 20); /* our heap starts in a process of 16 MiB */
+  volatile char *ballast = malloc(80 << 20); /* libsmalloc's heap starts in a process of 16 MiB */
   for (long i = 0; i < 80 << 20; i += 4096)
     ballast[i] = 1;
   if (pushes) {
@@ -88,7 +95,7 @@ int main(int argc, char **argv) {
   long kept = begun ? 2000 : 200000;
   if (begun)
     n = (size_t)atol(argv[3]);
-  /* One call makes what is kept and walked and what is freed at once: a wrapper's calls are decided apart. */
+  /* One call makes kept objects and freed ones: a wrapper's calls are decided separately. */
   for (long i = 0; i < pairs + warm + kept; i++) {
     if (i == warm + kept)
       steps_begin();
@@ -135,7 +142,7 @@ count_all() {
   echo "all on superpages, a site of calloc, over jemalloc: $((($(instructions SMALLOC_CONF=heap:superpage ours zeroed) - jemalloc_zeroed) / 10))"
   echo "all on superpages by calloc over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain zeroed) - jemalloc_zeroed) / 10))"
   echo "all on superpages over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain) - jemalloc_pair) / 10))"
-  for bytes in 6000 20000; do # above jemalloc's table of sizes, in a slab and not
+  for bytes in 6000 20000; do # above jemalloc's table of sizes; one in a slab, one not
     jemalloc_larger=$(instructions LD_PRELOAD="$jemalloc" plain cold $bytes)
     echo "all on superpages, $bytes bytes, over jemalloc: $((($(instructions "LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage" plain cold $bytes) - jemalloc_larger) / 10))"
   done

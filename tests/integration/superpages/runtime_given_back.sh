@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the program gives back itself inside an object on superpages (madvise) is not for the kernel to fill again: the units are
-# advised against superpages. Units that are given back whole, and all others, keep their advice.
+# A program gives parts of an object on superpages back itself (madvise). The kernel must not fill
+# them again, so these units are advised against superpages. Units that are given back whole, and
+# all others, keep their advice.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 need_thp
@@ -50,7 +51,7 @@ int main(int argc, char **argv) {
   char seen[kUnits + 1] = "";
   for (int u = 0; u < kUnits; u++)
     seen[u] = advice_at(a + u * (long)kUnit + kUnit / 2);
-  for (long p = 0; p < kUnits * 512L; p++) /* what was kept is there, what was not can be used */
+  for (long p = 0; p < kUnits * 512L; p++) /* kept pages have their contents, others are usable */
     if (advice == MADV_DONTNEED)
       CHECK(a[p * kPage] == !(p < 6 * 512 && (p >= 4 * 512 || p % 8) ? 1 : p == 7 * 512 - 1 || p == 7 * 512));
   memset(a, 2, kUnits * (long)kUnit);
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
     CHECK(a[u * (long)kUnit] == 2);
   puts(seen);
   free(raw);
-  char *again = malloc((kUnits + 1L) * kUnit); /* nothing of it sticks to the next object */
+  char *again = malloc((kUnits + 1L) * kUnit); /* nothing of it remains for the next object */
   memset(again, 3, (kUnits + 1L) * kUnit);
   CHECK(advice_at((char *)(((uintptr_t)again + kUnit - 1) / kUnit * kUnit)) == 'h');
   free(again);
@@ -74,7 +75,7 @@ for advice in 4 8; do # MADV_DONTNEED, MADV_FREE
   expect_match out '^nnnnhhnnhhhhhhhh$'
   expect_match err 'demotions: +6$'
 done
-# Memory that is not ours, and a process without our heaps.
+# Foreign memory, and a process without libsmalloc's heaps.
 cat >other.c <<'C'
 #define _GNU_SOURCE
 #include <sys/mman.h>

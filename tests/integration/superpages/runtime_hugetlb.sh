@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# pages:hugetlb takes pages of the pool and gives them back; with an empty pool it says so once, counts it, and goes on
-# with transparent huge pages; a pool that has some pages gives what it has.
+# pages:hugetlb takes pages of the pool and gives them back. With an empty pool one message says so,
+# the statistics count it, and transparent huge pages are used. A pool with some pages gives these.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -34,7 +34,7 @@ if [ "$(pool_free 2048)" = 0 ]; then
   expect_match err 'warning: pages:hugetlb: the pool has no free pages of 2 MiB .*; transparent huge pages are used'
   expect_match err 'at first touch on: +1g 0, hugetlb 0, thp [1-9]'
   expect_match err 'not on: +hugetlb: pool empty [1-9]'
-  # A share of nothing is nothing, and said as well.
+  # A share of an empty pool is nothing, which is reported as well.
   SMALLOC_CONF=pages:hugetlb,budget:90%,stats:exit expect_status 0 ours ./t
   [ "$(grep -c 'smalloc: warning: pages:hugetlb: the pool has no free pages of 2 MiB' err)" = 1 ] || { cat err; fail "not told of the empty pool"; }
 fi
@@ -44,7 +44,8 @@ expect_match out '^hugetlb 1 thp 0'
 expect_match err 'at first touch on: +1g 0, hugetlb [1-9][0-9]*, thp 0'
 expect_no_match err 'warning|not on'
 [ "$(pool_free 2048)" = 48 ] || fail "pool pages are not given back"
-# A share of the pool is for what comes from the pool; the same share of the footprint beside it, for what does not.
+# A share of the pool limits pool pages; the same share of the footprint limits the other
+# superpages.
 SMALLOC_CONF=pages:hugetlb,budget:25%,stats:json,stats_file:s.json expect_status 0 ours ./t
 expect_match out '^hugetlb 1 thp [01]'
 json_is s.json '0 < d["counters"]["superpages_peak"] <= 12 + 8 and d["counters"]["requests_on_hugetlb"] >= 1'
@@ -55,7 +56,8 @@ SMALLOC_CONF=pages:hugetlb,debug:on expect_status 0 ours ./t
 expect_match out '^hugetlb 1 thp 1'
 [ "$(grep -c 'smalloc: warning: ' err)" = 1 ] || { cat err; fail "not exactly one warning"; }
 [ "$(pool_free 2048)" = 6 ] || fail "pool pages are not given back"
-# What the pool refuses leaves no gap in our range, where another thread's mapping could appear: nothing is refused in a place.
+# A refusal of the pool leaves no gap in libsmalloc's range, where another thread's mapping could
+# appear: no place is unmapped.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
   strace -f -e trace=mmap -o calls -E LD_PRELOAD="$LIB" -E SMALLOC_CONF=pages:hugetlb ./t >/dev/null 2>&1
   grep -q '= -1 ENOMEM' calls || fail "the pool of 6 pages refused nothing"

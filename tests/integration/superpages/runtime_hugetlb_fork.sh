@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# fork with every page of the pool in use: parent and child write all of it, both keep their own bytes, and nobody gets
-# SIGBUS (the kernel's own rule would kill the child). Also for pages of
-# 1 GiB, and while another thread of the parent writes a quarter of them.
+# fork with every page of the pool in use. Parent and child write all of it, both keep their own
+# bytes, and neither gets SIGBUS (without libsmalloc's copy the kernel would kill the child). Also
+# for pages of 1 GiB, and while another thread of the parent writes a quarter of them.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"
@@ -13,7 +13,7 @@ build t <<'E'
 #include <sys/wait.h>
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_FULLY_INITIALISED, 512);
 static char *p;
-static size_t n, quarter; /* the last one is the thread's */
+static size_t n, quarter; /* the last quarter is the thread's */
 static volatile int stop;
 static int all(int value) { for (size_t i = 0; i < n - quarter; i += 512) if (p[i] != value) return 0; return 1; }
 static void fill(int value) { memset(p, value, n - quarter); }

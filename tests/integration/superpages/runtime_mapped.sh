@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Memory from mmap: on superpages from birth when it is filled, by collapsing when it is dense and used at random; parts may be
-# unmapped, protected, moved and forked, contents stay; a mapping that deserves nothing is left alone.
+# Memory from mmap is on superpages from first touch if it is filled, and by collapse if it is dense
+# and used at random. Parts may be unmapped, protected, moved and forked, and contents stay. A
+# mapping without benefit is left unchanged.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >t.c <<'C'
@@ -55,17 +56,17 @@ int main(void) {
     pick[i] = (int)(state % (unsigned)n);
   }
   double *born = map(n);
-  // Neighbours of one kind are one mapping to the kernel, and smaps counts mappings.
+  // The kernel merges neighbouring mappings of one kind, and smaps counts mappings.
   if (mmap(NULL, 2 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
     abort();
   double *later = map(n);
   if (mmap(NULL, 2 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
     abort();
   double *cold = map(n);
-  madvise(cold, (size_t)n * 8, MADV_DONTDUMP); // a line of its own in smaps
+  madvise(cold, (size_t)n * 8, MADV_DONTDUMP); // its own entry in smaps
   for (long i = 0; i < n; i++)
     born[i] = (double)(i % 7);
-  for (long i = 0; i < n; i++) // each element, in an order that nobody can prove to be that
+  for (long i = 0; i < n; i++) // each element, in an order that cannot be proved to be that
     later[i ^ (pick[i % 64] & 63)] = (double)(i % 5);
   for (long i = 0; i < n; i++)
     cold[i] = (double)(i % 3);
@@ -75,7 +76,7 @@ int main(void) {
   printf("born huge_kib %ld\nlater huge_kib %ld\ncold huge_kib %ld\n", huge_kib_at(born, (size_t)n * 8),
          huge_kib_at(later, (size_t)n * 8), huge_kib_at(cold + 4096, (size_t)n * 8 - 65536));
   printf("sum %.0f\n", s);
-  // Whatever the program does to its mapping.
+  // Any operation of the program on its mapping.
   const size_t half = (size_t)n / 2;
   if (munmap(born + half, half * 8) || mprotect(born, 8192, PROT_READ))
     abort();
@@ -95,7 +96,7 @@ int main(void) {
   waitpid(child, &status, 0);
   double t = gather(moved, pick, n) + born[5] + moved[n];
   printf("parent %.0f %d\n", t, status);
-  for (int round = 0; round < 40; round++) { // the same addresses, again and again
+  for (int round = 0; round < 40; round++) { // the same addresses repeatedly
     double *again = map(n / 8);
     for (long i = 0; i < n / 8; i++)
       again[i] = round;
@@ -121,8 +122,8 @@ for conf in promote:auto promote:eager heap:superpage heap:migrate heap:off budg
   run LD_PRELOAD="$LIB" SMALLOC_CONF="populate:always,$conf"
 done
 need_thp
-# Collapses must pay for themselves by the clock: beside other work on the processors they may be too dear for once. What the system
-# does with memory may give others superpages for once.
+# Collapses must pay for themselves by the clock. On a busy machine they may be too expensive in one
+# run. The system's own use of memory may give other mappings superpages in one run.
 for _ in 1 2 3 4; do
   rm -f "$tmp/s.json"
   run LD_PRELOAD="$LIB" SMALLOC_CONF=populate:always,stats:json,stats_file:"$tmp/s.json"
@@ -138,8 +139,8 @@ expect_match s.json '"mapped_superpages_promoted":[1-9]'
 run LD_PRELOAD="$LIB" SMALLOC_CONF=populate:always,budget:8m,stats:json,stats_file:"$tmp/b.json"
 python3 -c 'import json; c = json.load(open("b.json"))["counters"]; assert c["mapped_superpages_advised"] + c["mapped_superpages_promoted"] <= 4, c' || fail "beyond the budget"
 
-# Advised memory and what is mapped into a hole of it are two mappings, of which mremap takes only one: who calls it gets no advice,
-# nor by a directive.
+# Advised memory and a mapping in a gap of it are two mappings, and mremap accepts only one. Memory
+# of a program that calls mremap gets no advice, also not by a directive.
 cat >hole.c <<'C'
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# pages:mthp puts objects that get larger pages at first touch on pages of 64 KiB, also where the kernel would rather give
-# superpages; switched off, one line says how to switch them on.
+# pages:mthp puts objects that get larger pages at first touch on pages of 64 KiB, also if the
+# kernel would prefer superpages. If they are switched off, one line says how to switch them on.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/pool.bash"

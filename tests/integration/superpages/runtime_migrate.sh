@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# heap:migrate: objects of an undecided site live on base pages and become superpages in place when their heap
-# outgrows the TLB, while another thread writes them.
+# heap:migrate: objects of an undecided site live on base pages and become superpages in place when
+# their heap exceeds the TLB's reach, while another thread writes them.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -43,7 +43,7 @@ E
 SMALLOC_CONF=stats:exit,debug:on expect_status 0 ours ./t
 expect_match out '^done$'
 expect_match err 'class heap: +frozen, superpages [1-9]'
-# The same by request, and every address stays: smalloc_heap_migrate().
+# The same by request, with all addresses unchanged: smalloc_heap_migrate().
 build api $(linked) <<'E'
 #include "runtime_sites.h"
 int main(void) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Big objects that grow in turn, and so move again and again, each time with one more mapping: every byte comes along, and the kernel is
-# asked to move one mapping at a time. On superpages and on base pages.
+# Big objects grow in turn and so move repeatedly, each time with one more mapping. Every byte is
+# moved, and each call asks the kernel to move one mapping. On superpages and on base pages.
 . "$(dirname "$0")/../support/lib.sh"
 cat >grow.c <<'C'
 #include <stdio.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A heap that has shrunk to a twentieth, at random, and goes on replacing its objects one by one packs them: what has been freed
-# goes back although each new object could have the place of the one that died last. A heap whose slabs are full is left alone.
+# A heap that has shrunk to a twentieth, at random, and then replaces its objects one by one packs
+# them. Freed memory is given back, although each new object could reuse the slot of the object
+# freed last. A heap with full slabs is not packed.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -17,7 +18,7 @@ static char *made(int i) {
   memset(p, i % 100 + 1, kBytes);
   return p;
 }
-int main(int argc, char **argv) { /* one of how many stays, for how many seconds */
+int main(int argc, char **argv) { /* share that stays, and the seconds */
   int one_of = atoi(argv[1]), seconds = atoi(argv[2]), live = 0;
   unsigned x = 7;
   struct timespec began, now, nap = {0, 20000000};
@@ -29,7 +30,7 @@ int main(int argc, char **argv) { /* one of how many stays, for how many seconds
     else live++;
   }
   clock_gettime(CLOCK_MONOTONIC, &began);
-  do { /* each object is replaced some ten times a second */
+  do { /* replaces each object about ten times a second */
     for (int i = 0; i < kCount; i++)
       if (object[i]) {
         char all = object[i][0];

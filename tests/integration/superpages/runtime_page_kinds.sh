@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The page kinds of the C interface in a program that has no sites: small objects get their superpages as well, what waits is promoted at
-# the interface's own calls, and srealloc keeps the kind.
+# The page kinds of the C interface in a program without sites. Small objects get superpages as
+# well. Waiting objects are promoted at calls of the interface, and srealloc keeps the kind.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -28,12 +28,12 @@ static std::vector<void *> small(size_t bytes, smalloc_pages pages) {
 static size_t huge(void *p, size_t bytes) { return smaps(p, bytes, "AnonHugePages:"); }
 int main(int argc, char **argv) {
   const char *what = argv[argc - 1];
-  if (!strcmp(what, "small-base")) { // heap:migrate alone moves these by itself
+  if (!strcmp(what, "small-base")) { // only heap:migrate moves these by itself
     small(160 * MIB, SMALLOC_BASE);
     CHECK(statistics().superpages_now == 0);
     CHECK(smalloc_heap_freeze() == 0 && smalloc_is_ours(smalloc_malloc(9, SMALLOC_BASE)));
     CHECK(statistics().superpages_now == 0);
-    // What comes after the migration comes from the superpage heap, and gets there what the migrated have.
+    // Later objects come from the superpage heap, and are treated as the migrated ones.
     const long units = smalloc_heap_migrate();
     CHECK(units >= 60 && statistics().superpages_now == static_cast<uint64_t>(units));
     small(300 * MIB, SMALLOC_BASE); // at first touch from 100 MiB a heap on
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     small(4 * MIB, SMALLOC_BASE);
     const uint64_t frozen = statistics().small_live_bytes;
     CHECK(smalloc_heap_freeze() == 0);
-    // The class heap does not grow: what is freed there goes back, unit by unit, and nothing is put in its place.
+    // The class heap does not grow: freed units are given back one by one, and not reused.
     void *p = smalloc_malloc(1000, SMALLOC_BASE);
     CHECK(smalloc_is_ours(p) && statistics().small_live_bytes > frozen);
     sfree(p);

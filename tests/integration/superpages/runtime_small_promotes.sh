@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A heap of small objects starts on base pages and gets superpages once it has outgrown the TLB.
+# A heap of small objects starts on base pages and gets superpages once it exceeds the TLB's reach.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -23,7 +23,7 @@ int main(void) {
   CHECK(s.superpages_at_first_touch > 20);
   for (int i = 0; i < 200; i++) touching(first, 5000000);
   smalloc_stats(&s);
-  CHECK(s.promotions > 0); /* when they come depends on what collapses cost here and now */
+  CHECK(s.promotions > 0); /* their time depends on the present cost of collapses */
   CHECK(s.superpages_now * UNIT >= 170 * MIB);
   return puts("done") < 0;
 }

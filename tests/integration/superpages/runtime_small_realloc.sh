@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# realloc of small objects keeps every byte from each size class to each other, in a slab or not, and stays where it is within one;
-# objects of another thread too. What it
-# leaves is free for others: resizing again and again takes no more memory.
+# realloc of small objects keeps every byte, from each size class to each other, in a slab or not.
+# Within a class the object does not move. The same for objects of another thread. Freed slots are
+# reusable: repeated resizing takes no more memory.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t <<'END'
@@ -87,5 +87,5 @@ END
 export SMALLOC_CONF=heap:superpage
 LD_PRELOAD=$PRELOAD expect_status 0 ./t
 expect_match out '^done$'
-LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage,debug:on expect_status 0 ./t # every free and resize is seen
+LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage,debug:on expect_status 0 ./t # debug:on checks every free and resize
 expect_match out '^done$'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A big object that is reserved and hardly touched stays on base pages, however often it is said to be walked.
+# A big object that is reserved and hardly touched stays on base pages, however often its loops are
+# reported.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -15,7 +16,7 @@ int main(void) {
   for (int i = 0; i < 2000; i++) touching(p, 1000000);
   CHECK(status_kb("VmRSS:") - before < 1500);
   CHECK(smaps(p, 640 * MIB, "AnonHugePages:") == 0);
-  CHECK(__smalloc_v1_pending == 0); /* given up: nobody asks the kernel any more */
+  CHECK(__smalloc_v1_pending == 0); /* given up: the kernel is not asked again */
   return puts("done") < 0;
 }
 E

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Blocks of no whole number of superpages that are freed and allocated again fault no more than with the program's malloc, which keeps them: what lies
-# behind the last superpage is kept with the rest. Page faults are counted by the program itself.
+# Blocks of no whole number of superpages are freed and allocated again. They fault no more than
+# with the program's malloc, which keeps them: libsmalloc keeps the tail behind the last superpage
+# with the rest. The program counts its page faults itself.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cat >pool.c <<'C'
@@ -19,7 +20,7 @@ int main(int n, char **arguments) {
   unsigned x = 7;
   for (int i = 0; i < 16; i++)
     block[i] = memset(malloc(bytes), 1, bytes);
-  for (int i = 0; i < 20; i++) { // what is kept grows by what is regretted
+  for (int i = 0; i < 20; i++) { // the kept amount grows with each regretted release
     free(block[i % 16]);
     block[i % 16] = memset(malloc(bytes), 2, bytes);
   }
@@ -40,6 +41,6 @@ C
 for kib in 4000 5900 6144 7100; do
   SMALLOC_CONF=heap:superpage expect_status 0 ./pool $kib
   again=$(cat out)
-  # Given back and faulted each time: 300 times up to 500.
+  # With release and fault each time: 300 times up to 500.
   [ "$again" -lt 20000 ] || fail "$again page faults of 300 blocks of $kib KiB"
 done

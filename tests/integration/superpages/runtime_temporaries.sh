@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Big temporaries of every step are served from kept superpages after the first steps; a single big free gives
-# its memory back.
+# After the first steps, big temporaries of every step are served from kept superpages. A single
+# free of a big object gives its memory back.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -43,7 +43,8 @@ expect_match out '^done$'
 expect_match err 'units reused without a fault: +[1-9][0-9][0-9]'
 expect_no_match err contradict
 kept=$(sed -n 's/ faults a step$//p' out)
-# Without keeping, each step touches its 12 superpages anew; or their base pages, where superpages are dear.
+# Without keeping, each step touches its 12 superpages again, or their base pages if superpages are
+# too expensive.
 SMALLOC_CONF=cache:0,stats:exit expect_status 1 ./t
 anew=$(sed -n 's/ faults a step$//p' out)
 [ "$anew" -ge $((kept + 10)) ] || fail "$kept faults a step with kept superpages, $anew without"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A dense object is promoted at its promotion points once the saving pays for it, not before, and counts are
-# right.
+# A dense object is promoted at its promotion points once the saving pays for it, and not before;
+# counts are correct.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 export SMALLOC_CONF=heap:guest,populate:always # beside the program's malloc
@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
     return puts("off") < 0;
   }
   CHECK(ours(p) && __smalloc_v1_pending == 1);
-  touching(p, 1000); /* saves about 30 us: no reason to spend 46 ms */
+  touching(p, 1000); /* saves about 30 us: not enough for 46 ms */
   for (int i = 0; i < 4000; i++) touching(p, 0);
   CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
   size_t rss = status_kb("VmRSS:");
@@ -39,7 +39,7 @@ expect_match err 'promotions: +3[0-9] in'
 SMALLOC_CONF=heap:guest,promote:off expect_status 0 ours ./t off
 expect_match out '^off$'
 
-# Batches of small points: looked at now and then, and what came meanwhile counts.
+# Batches of short loops: checked occasionally, and the loops in between count.
 build batches <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);
@@ -49,7 +49,7 @@ int main(void) {
   memset(p, 1, 64 * MIB);
   for (int i = 0; i < 20; i++) touching(p, SMALLOC_TOUCH_BATCH); /* 0.1 ms */
   CHECK(smaps(p, 64 * MIB, "AnonHugePages:") == 0);
-  for (int i = 0; i < 200000; i++) touching(p, SMALLOC_TOUCH_BATCH); /* a second and more, within milliseconds */
+  for (int i = 0; i < 200000; i++) touching(p, SMALLOC_TOUCH_BATCH); /* a second and more of loops, within milliseconds */
   usleep(1000);
   touching(p, SMALLOC_TOUCH_BATCH);
   CHECK(smaps(p, 64 * MIB, "AnonHugePages:") >= 62 * MIB);
@@ -59,7 +59,8 @@ E
 expect_status 0 ours ./batches
 expect_match out '^done$'
 
-# A nest's count is a product of 64 bits that nobody has limited: much is much, and what is below zero, modulo 2^64, is none.
+# A nest's count is an unchecked 64-bit product. A large one counts as large, and a negative one,
+# modulo 2^64, as none.
 build much <<'E'
 #include "runtime_sites.h"
 TEST_SITE(site, SMALLOC_DECISION_RUNTIME, 0, 512);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A promotion point stays cheap while something waits that it does not touch, perhaps for the whole run: before a short loop
-# whose length nobody knows and one that is counted, before one over two objects, and before a nest, in instructions over
-# the same program without points; and while nothing waits. The golden file has them; a dearer point fails, a cheaper one
-# asks for a new golden file.
+# A promotion point stays cheap while an object waits that it does not touch, perhaps for the whole
+# run. Counted: before a short loop of unknown length and a counted one, before one over two
+# objects, and before a nest, in instructions over the same program without points; and while
+# nothing waits. The golden file has the counts. A more expensive point fails, a cheaper one asks
+# for a new golden file.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 . "$SMALLOC_SOURCE/tests/integration/support/counts.bash"
@@ -50,7 +51,7 @@ int main(int argc, char **argv) {
   static long a[2000], b[2000];
   static int at[2] = {5, 3};
   struct node last = {0, 3}, first = {&last, 4};
-  if (strcmp(argv[3], "waits") == 0) { /* sparse, and hardly walked: it goes on waiting */
+  if (strcmp(argv[3], "waits") == 0) { /* sparse, and hardly walked: it stays waiting */
     long n = 8 << 20, *waiting = malloc(n * sizeof(long));
     waiting[two] = 1;
     for (long i = 0, k = two; i < two; i++, k = (k * 12345 + 7) % n)

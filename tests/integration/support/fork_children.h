@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * fork_children.h decides what a fork beside busy threads must come to: each child does its work within 20 s and ends by itself. Beside
- * other work on the processors there are fewer of them: what takes more than FORK_SECONDS ends with a tenth.
- */
+ * fork_children.h: forks children beside busy threads. Each child must finish its work within 20 s
+ * and end normally. On a busy machine it forks fewer of them: after FORK_SECONDS it stops at a
+ * tenth. */
 #ifndef FORK_CHILDREN_H
 #define FORK_CHILDREN_H
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 enum { FORK_SECONDS = 15 };
 
-/* Ends the program with 1 where a child does not. */
+/* Forks `count` children, each of which calls `work`. Exits with 1 if a child fails. */
 static inline void fork_children(int count, void (*work)(int number)) {
   const time_t began = time(NULL);
   for (int i = 0; i < count && (i < count / 10 || time(NULL) - began < FORK_SECONDS); i++) {

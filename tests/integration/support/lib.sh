@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# lib.sh decides how a black-box test finds the build, gets a scratch folder, and says that it failed or skipped.
-# Sourced first by every script: `. "$(dirname "$0")/../support/lib.sh"`.
+# lib.sh: finds the build, makes a scratch folder, and reports failed and skipped tests. Every
+# script sources it first: `. "$(dirname "$0")/../support/lib.sh"`.
 # shellcheck disable=SC2034 # the variables are for the scripts
 set -euo pipefail
 : "${SMALLOC_SOURCE:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)}"
@@ -15,15 +15,15 @@ unset SMALLOC_CONF LD_PRELOAD GLIBC_TUNABLES MALLOC_CONF
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/smalloc-test.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
-export SMALLOC_CONF=populate:always # whatever the first touch of a superpage costs on this machine at this moment
-export XDG_STATE_HOME=$tmp/state # histories and reports of tests are their own
+export SMALLOC_CONF=populate:always # superpages independent of their first-touch cost on this machine
+export XDG_STATE_HOME=$tmp/state # tests have their own histories and reports
 
-# A command that fails where nobody looks ends the script: not without a word.
+# Reports an unchecked command whose failure ends the script.
 set -o errtrace
 trap 'echo "FAIL: status $? of line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND" >&2' ERR
 fail() { echo "FAIL: $*" >&2; exit 1; }
 skip() { echo "SKIP: $*"; exit 77; }
-# expect_status N CMD...: runs CMD, keeps stdout in ./out and stderr in ./err.
+# expect_status N CMD...: runs CMD, writes stdout to ./out and stderr to ./err.
 expect_status() {
   local want=$1 got=0
   shift
@@ -31,7 +31,7 @@ expect_status() {
   [ "$got" = "$want" ] || { cat out err >&2; fail "exit status $got instead of $want: $*"; }
 }
 expect_match() { grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "no /$2/ in $1"; }; }
-expect_no_match() { # 1: none; 2: no such file, or no expression
+expect_no_match() { # 1: no match; 2: no such file, or an invalid expression
   local found=0
   grep -Eq -- "$2" "$1" || found=$?
   [ $found = 1 ] || { cat "$1" >&2; fail "unexpected /$2/ in $1 (grep: $found)"; }

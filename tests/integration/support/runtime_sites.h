@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * runtime_sites.h decides how the runtime's tests get allocation sites without the plugin: records, cells, thunks and
- * the module record written by hand, as site.h describes them. TEST_SITE(name, decision, flags, min_pages) declares a
- * site; site_malloc(&name, n) and its like are the thunks; one file per image.
- */
+ * runtime_sites.h: allocation sites without the plugin, for the runtime's tests. Records, cells,
+ * thunks and the module record are written by hand, as site.h describes them. TEST_SITE(name,
+ * decision, flags, min_pages) declares a site. site_malloc(&name, n) and similar functions are the
+ * thunks. Use one file per image. */
 #ifndef RUNTIME_SITES_H
 #define RUNTIME_SITES_H
 #include <errno.h>
@@ -44,7 +44,8 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
 #define MIB ((size_t)1 << 20)
 #define UNIT (2 * MIB)
 #define NEVER 0xffffffffu
-/* Who has decided for small objects: what the compiler decides depends on their sizes, too (core/site_sizes.h). */
+/* Source of the decision for small objects. A compiler's decision also depends on their sizes
+ * (core/site_sizes.h). */
 #ifndef TEST_SMALL_BY
 #define TEST_SMALL_BY SMALLOC_BY_PROFILE
 #endif
@@ -94,7 +95,7 @@ extern struct test_record __stop_smalloc_sites[] __attribute__((weak, visibility
   TEST_SITE_CALLEE(name, decision, flags, min_pages, "malloc")
 
 static struct smalloc_module test_module;
-#ifndef TEST_VERSION /* of the plugin that made the program */
+#ifndef TEST_VERSION /* version of the plugin that made the program */
 #define TEST_VERSION SMALLOC_ABI_VERSION
 #endif
 #ifndef TEST_BYTES
@@ -107,10 +108,10 @@ static struct smalloc_module test_module;
 #define TEST_FREE free
 #endif
 __attribute__((constructor(101))) static void test_register(void) {
-  /* The plugin's offsets are link-time constants; C has no way to say them. */
+  /* The plugin's offsets are link-time constants, which C cannot express. */
   for (char *at = (char *)__start_smalloc_sites; at && at < (char *)__stop_smalloc_sites; at += 8) {
     struct test_record *r =
-        (struct test_record *)at; /* compilers align big objects more than asked */
+        (struct test_record *)at; /* compilers align big objects more than requested */
     if (r->site.magic == SMALLOC_SITE_MAGIC) {
       r->site.cell_offset = (int32_t)((char *)r->cell - at);
       r->cell->site_offset = at - (char *)r->cell;
@@ -150,7 +151,8 @@ static inline void touching(const void *p, uint64_t misses) {
     __smalloc_v1_touching(p, misses);
 }
 
-/* Sum of a field of /proc/self/smaps, in bytes, over the mappings that lie in [p, p + n). */
+/* Returns the sum of `field` of /proc/self/smaps, in bytes, over the mappings that overlap [p, p +
+ * n). */
 static inline size_t smaps(const void *p, size_t n, const char *field) {
   FILE *f = fopen("/proc/self/smaps", "r");
   char line[512];
@@ -183,8 +185,8 @@ static inline size_t status_kb(const char *field) {
       exit(1);                                                                                     \
     }                                                                                              \
   while (0)
-/* Many small objects through a site until its heap serves: not the first 4 MiB, and only in a process that is as large as
- * what must be live. */
+/* Allocates small objects through site `c` until its heap serves. The heap does not serve the first
+ * 4 MiB, and only serves a process as large as the memory that must be live. */
 static inline void warm_up(struct smalloc_cell *c) {
   size_t ballast = 32 * MIB;
   void *p = mmap(NULL, ballast, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,

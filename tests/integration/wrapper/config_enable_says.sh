@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc_enable says once that nothing is done without optimisation, and what the plugin writes beside objects is written where a
-# compiler cache launches the compiler.
+# smalloc_enable prints one message if nothing is optimised. Files that the plugin writes beside
+# objects are written although a compiler cache launches the compiler.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 command -v cmake >/dev/null || skip "no cmake"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# clang --config=smalloc.cfg compiles and links with superpages, for clang and flang, quietly.
+# clang --config=smalloc.cfg compiles and links with superpages, for clang and flang, without a
+# message.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather

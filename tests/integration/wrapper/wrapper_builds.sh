@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The wrappers build C, C++ and Fortran with every linker, quietly under -Werror, and with ccache.
+# The wrappers build C, C++ and Fortran with every linker, without a message under -Werror, and with
+# ccache.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
@@ -22,7 +23,7 @@ runs_huge ./static # libsmalloc.a
 quietly "$BIN/smalloc-cc" -O2 -Werror -fPIC -shared -DTABLE_ONLY gather.c -o libtable.so
 ! readelf -dW libtable.so | found libsmalloc || fail "a shared library needs libsmalloc"
 
-# ccache sees -fplugin= and hashes the file: another plugin is another object.
+# ccache hashes the file of -fplugin=: another plugin gives another object.
 command -v ccache >/dev/null || skip "no ccache; everything else passed"
 export CCACHE_DIR=$tmp/ccache
 mkdir -p tree/bin tree/lib

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A compiler cache never gives an object of another machine's file, of other directives or of another plugin, whether it stands
-# behind a wrapper or, for the plugin, in front of one.
+# A compiler cache never returns an object of another machine file, of other directives or of
+# another plugin. The cache stands behind a wrapper or, for the plugin, in front of one.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 command -v ccache >/dev/null || skip "no ccache"
@@ -15,7 +15,7 @@ cp "$SMALLOC_SOURCE/tests/oracle/machine.json" machine.json
 printf '# smalloc.directives/1\n' >app.directives
 
 hits() { ccache --print-stats | awk '$1 == "direct_cache_hit" || $1 == "preprocessed_cache_hit" {n += $2} END {print n + 0}'; }
-# compiled WANT WHAT CMD...: a hit or not?
+# compiled WANT WHAT CMD...: checks for a hit or a miss.
 compiled() {
   local want=$1 what=$2 before
   shift 2
@@ -40,7 +40,7 @@ behind 1 "the same directives" $directives
 echo '# one more line' >>app.directives
 behind 0 "other directives" $directives
 
-# The user's own list stays.
+# The user's own list is kept.
 echo 1 >list
 export CCACHE_EXTRAFILES=$tmp/list
 behind 0 "a list of the user's" $machine
@@ -49,7 +49,7 @@ echo 2 >list
 behind 0 "another list" $machine
 unset CCACHE_EXTRAFILES
 
-# What is written beside the object is written each time, by either name of the option.
+# Files beside the object are written each time, with either name of the option.
 for option in sites coverage; do
   for round in 1 2; do
     rm -rf beside
@@ -59,7 +59,8 @@ for option in sites coverage; do
 done
 behind 1 "without what is written beside" $directives
 
-# In front of the wrapper: it is the compiler, and says which plugin it brings.
+# In front of the wrapper: the cache takes the wrapper for the compiler. The wrapper contains the
+# plugin's digest.
 [ "$(sed -n 's/^# plugin: //p' "$BIN/smalloc-cc")" = "$(sha256sum <"$PLUGIN" | cut -d' ' -f1)" ] ||
   fail "the wrapper was not stamped with the plugin"
 export CCACHE_COMPILERCHECK=content

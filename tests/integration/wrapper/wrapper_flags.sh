@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc-cc adds exactly what a compile or a link needs.
+# smalloc-cc adds exactly the flags that a compile or a link needs.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 cc=$BIN/smalloc-cc
-# What fails shows nothing, and so neither library nor plugin: the end of this script looks.
+# A failing command shows neither library nor plugin: the end of this script checks that.
 show() { "$cc" --smalloc-show "$@" || echo "$*" >>"$tmp/failed"; }
 show_fc() { "$BIN/smalloc-fc" --smalloc-show "$@" || echo "smalloc-fc $*" >>"$tmp/failed"; }
 with_library() { show "$@" | found -- ' -lsmalloc ' || fail "no library: $*"; }
@@ -35,7 +35,8 @@ for link in -static -static-pie; do
 done
 ! show -static -c a.c | found 'libsmalloc\.a' || fail "libsmalloc.a in a compile"
 with_library -fsanitize=undefined a.c -o a
-# A run path that would name two folders, or end in the middle of a word for the linker, makes programs that cannot start.
+# A run path that would name two folders, or split a word for the linker, makes programs that cannot
+# start.
 for odd in c:d c,d; do
   mkdir -p "$odd/bin" "$odd/lib"
   cp "$cc" "$odd/bin/"
@@ -45,7 +46,8 @@ for odd in c:d c,d; do
   [ $status = 1 ] && grep -q '^smalloc-cc: error: run path (.*/'"$odd"'/lib): folders of a run path' err || fail "$odd: $status $(cat err)"
   "$odd/bin/smalloc-cc" --smalloc-show -c a.c >out || fail "$odd: compiling has no run path"
 done
-# Another processor's program gets nothing of ours, and a line that says so; what a later flag takes back counts no more.
+# A program of another processor gets no flag of smalloc, and one line says so. An option that a
+# later flag revokes does not count.
 machine=$(uname -m)
 for foreign in -m32 -mx32 "-m64 -m32" --target=i686-linux-gnu "-target i686-pc-linux-gnu" --target=riscv64-linux-gnu --target="$machine"-w64-mingw32; do
   # shellcheck disable=SC2086 # several words
@@ -86,7 +88,7 @@ show_fc -fplugin-arg-smalloc-heap=off a.f90 | found -- '-mllvm -smalloc-heap=off
 show_fc a.f90 | found -- '-fpass-plugin=' || fail "flang: plugin"
 ! show_fc a.f90 | found -- '-fplugin=' || fail "flang knows no -fplugin"
 
-# The headers are found, behind the user's own folders, and no flag is unused in a link or for IR.
+# The headers are found behind the user's own folders, and no flag is unused in a link or for IR.
 echo '#include <smalloc/smalloc.h>
 int main(void) { return smalloc_is_ours(0); }' >api.c
 expect_status 0 "$cc" -Werror api.c -o api
@@ -96,7 +98,7 @@ expect_status 0 "$cc" -Werror api.o -o api
 mkdir -p own/smalloc
 echo '#error mine' >own/smalloc/smalloc.h
 expect_status 1 "$cc" -Iown -c api.c
-# flang's name for an option means the same: what records is linked.
+# flang's name of an option has the same effect: the recording library is linked.
 for option in -fplugin-arg-smalloc-profile-generate "-mllvm -smalloc-profile-generate" "-mllvm -smalloc-profile-generate=traces"; do
   # shellcheck disable=SC2086 # two words
   show_fc $option a.f90 | found -- -lsmalloc_feedback || fail "$option: not linked with what records"
@@ -113,7 +115,7 @@ cp "$cc" moved/bin/
 expect_status 1 moved/bin/smalloc-cc -c a.c
 expect_match err '^smalloc-cc: error: plugin \(.*/moved/lib/SmallocPlugin\.so\): not found$'
 expect_match err '^hint: '
-# What is shown can be typed.
+# The printed command can be typed.
 show -c '-DX="a  b"' "it's.c" >shown
 eval "set -- $(cat shown)"
 printf '%s\n' "$@" | grep -qxF -- '-DX="a  b"' && printf '%s\n' "$@" | grep -qxF "it's.c" || fail "not as a shell takes it: $(cat shown)"

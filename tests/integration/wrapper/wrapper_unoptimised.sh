@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# smalloc-cc says that nothing is done without optimisation, once a program: where it is linked.
+# Without optimisation smalloc-cc prints one message a program, when it links it.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 write_gather
@@ -26,7 +26,7 @@ for level in -O -O1 -O2 -Os "-O0 -O3"; do
   # shellcheck disable=SC2086
   quietly "$cc" $level gather.c -o app
 done
-# In two steps: the first one says nothing.
+# In two steps: the compile step prints nothing.
 for level in -O0 -O2; do
   quietly "$cc" $level -g -c other.c -o other.o
   quietly "$cc" $level -g -c 'a folder/gather.c' -o 'a folder/gather.o'
@@ -34,16 +34,16 @@ for level in -O0 -O2; do
   -O0) says "$no_site" -O2 other.o 'a folder/gather.o' -o app ;;
   *) quietly "$cc" other.o 'a folder/gather.o' -o app ;;
   esac
-  # What allocates nothing cannot have a site.
+  # A program that allocates nothing has no site.
   quietly "$cc" $level -c nothing.c -o nothing.o
   quietly "$cc" other.o nothing.o -o app
 done
-# What the linker compiles.
+# Code that the linker compiles.
 if has_linker lld; then
   quietly "$cc" -O2 -flto -c gather.c -o gather.o
   quietly "$cc" -flto -fuse-ld=lld gather.o -o app
 fi
-# C++, and a project of CMake's that has no build type, which makes objects first.
+# C++, and a CMake project without a build type, which compiles objects first.
 sed 's/malloc(COUNT \* sizeof \*table)/new double[COUNT]/; s/free(table)/delete[] table/; s/= malloc(/= (uint32_t *)malloc(/' gather.c >gather.cpp
 cc=$BIN/smalloc-c++
 says "$no_level" gather.cpp -o app
