@@ -62,7 +62,7 @@ def configurations(build, peers=None):
     of the system."""
     jemalloc, mimalloc, jemalloc_name, mimalloc_name = (
         (str(peers / "libjemalloc.so.2"), str(peers / "libmimalloc.so.3"), "jemalloc 5.3.1", "mimalloc 3.3.2") if peers else
-        (find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.2"), "jemalloc", "mimalloc"))
+        (find_library(r"libjemalloc\.so\.2"), find_library(r"libmimalloc\.so\.[23]"), "jemalloc", "mimalloc"))
     tcmalloc = find_library(r"libtcmalloc_minimal\.so\.4")
     preload = str(build.resolve() / "lib" / "libsmalloc.so")
     pass_on = str(build.resolve() / "bench" / "libpass_on.so")

@@ -65,7 +65,7 @@ FRAGMENTING = ["random_free", "churn", "replacement", "threads", "alternating", 
 def configurations(build):
     """Returns name -> (title, build variant, environment); peers only if installed."""
     tcmalloc = bench.find_library(r"libtcmalloc_minimal\.so\.4")
-    mimalloc = bench.find_library(r"libmimalloc\.so\.2")
+    mimalloc = bench.find_library(r"libmimalloc\.so\.[23]")
     preload = str(build / "lib" / "libsmalloc.so")
     table = {k: v for k, v in bench.configurations(build).items()
              if k in ("base", "thp", "jemalloc", "jemalloc-thp", "mimalloc", "ours")}

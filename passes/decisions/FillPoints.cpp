@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FillPoints.h"
 #include "passes/decisions/UnitSites.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/ir/Preheaders.h"
 #include "passes/loops/ScatteredFill.h"
 #include "llvm/ADT/DenseSet.h"
@@ -18,7 +19,6 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -146,9 +146,7 @@ bool Points::isKnownBefore(Value *Base, const Loop &L) {
     return true;
   auto *Load = dyn_cast<LoadInst>(Base);
   return Load && Load->isSimple() && L.isLoopInvariant(fieldOf(*Load).first) &&
-         isDereferenceableAndAlignedPointer(Load->getPointerOperand(), Load->getType(),
-                                            Load->getAlign(), In->getDataLayout(),
-                                            L.getHeader()->getTerminator(), nullptr, DT);
+         isReadableAt(*Load, L.getHeader()->getTerminator(), DT);
 }
 
 /// The range that a store walks in steps, in the order in which its loops are nested or in any other.
@@ -232,7 +230,7 @@ bool Points::computable(const Range &R, Instruction &At) {
   if (auto *Known = dyn_cast<SCEVConstant>(R.Written);
       Known && Known->getAPInt().getLimitedValue() < SuperpageBytes)
     return false;
-  SCEVExpander Expander(*SE, "smalloc");
+  ScevExpander Expander(*SE);
   SmallVector<const SCEV *, 3> All{R.Offset, R.Written};
   if (R.Bytes)
     All.push_back(R.Bytes);
@@ -287,7 +285,7 @@ void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written,
   // It changes which pages back the memory, never what the memory holds.
   Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
   Call->setDoesNotThrow();
-  Call->addParamAttr(0, Attribute::getWithCaptureInfo(C, CaptureInfo::none()));
+  setNotCaptured(*Call, 0);
   Call->setDebugLoc(Where);
 }
 
@@ -316,7 +314,7 @@ bool Points::before(const LoopReference &R) {
     Known.Base = B.CreateAlignedLoad(Load->getType(), B.CreatePtrAdd(From, B.getInt64(Distance)),
                                      Load->getAlign());
   }
-  SCEVExpander Expander(*SE, "smalloc");
+  ScevExpander Expander(*SE);
   const auto ValueOf = [&](const SCEV *S) {
     return Expander.expandCodeFor(S, S->getType(), At.getIterator());
   };

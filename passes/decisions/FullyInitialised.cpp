@@ -11,6 +11,7 @@
 // a wrong "yes" costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
 #include "passes/loops/ScatteredFill.h"
 #include "passes/sites/ClearedSites.h"
@@ -163,7 +164,7 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
       break;
     if (B->getSingleSuccessor() || isa<InvokeInst>(B->getTerminator()) || PDT.dominates(Filling, B))
       continue;
-    auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
+    auto *Branch = dyn_cast<ConditionalBranch>(B->getTerminator());
     if (!Branch)
       return false; // one case of several
     if (any_of(Branch->successors(),

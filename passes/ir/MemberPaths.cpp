@@ -148,14 +148,19 @@ static bool isKnownElsewhere(StringRef Class) {
 
 /// Are there type tags of C++ in \p M? Those of C have other names for the same structures.
 static bool hasClasses(const Module &M) {
+  auto isOfClasses = [](const MDNode *Tag) {
+    const MDNode *Type = nodeOperand(Tag, 1);
+    while (Type && Type->getNumOperands() >= 2)
+      Type = nodeOperand(Type, 1);
+    return Type && typeName(Type) == "Simple C++ TBAA";
+  };
   if (const NamedMDNode *Tags = M.getNamedMetadata("llvm.errno.tbaa"))
-    for (const MDNode *Tag : Tags->operands()) {
-      const MDNode *Type = nodeOperand(Tag, 1);
-      while (Type && Type->getNumOperands() >= 2)
-        Type = nodeOperand(Type, 1);
-      if (Type && typeName(Type) == "Simple C++ TBAA")
-        return true;
-    }
+    return any_of(Tags->operands(), isOfClasses);
+  // Before LLVM 22 the module has no such list. The first tag tells.
+  for (const Function &F : M)
+    for (const Instruction &I : instructions(F))
+      if (const MDNode *Tag = I.getMetadata(LLVMContext::MD_tbaa))
+        return isOfClasses(Tag);
   return false;
 }
 
@@ -265,7 +270,7 @@ void recordPointees(Module &M) {
           Parts.insert({Whole, Offset.getZExtValue(), Part});
       }
     }
-  Parts.insert_range(Accessed);
+  Parts.insert(Accessed.begin(), Accessed.end());
   for (const auto &[Whole, Offset, Part] : Parts)
     M.getOrInsertNamedMetadata(PartsMetadata)
         ->addOperand(

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/ScatteredFill.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -63,7 +64,7 @@ bool indexDoes(const Value *Pointer, ScalarEvolution &SE,
                function_ref<bool(const Value *, const APInt &)> Pick) {
   const DataLayout &DL = SE.getDataLayout();
   for (unsigned Steps = 0; auto *G = dyn_cast<GEPOperator>(Pointer); ++Steps) {
-    SmallMapVector<Value *, APInt, 4> Variable;
+    GepIndices Variable;
     APInt Constant(DL.getIndexTypeSizeInBits(G->getType()), 0);
     if (Steps > MaxSteps || !G->collectOffset(DL, Constant.getBitWidth(), Variable, Constant))
       return false;

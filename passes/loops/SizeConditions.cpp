@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/SizeConditions.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -134,7 +134,7 @@ bool testableAt(const OpenSizes &Open, const Instruction &At, ScalarEvolution &S
 }
 
 SizeTests sizesAt(const SizeConditions &Any, Instruction &At, ScalarEvolution &SE) {
-  SCEVExpander Expander(SE, "smalloc");
+  ScevExpander Expander(SE);
   SizeTests Tests;
   SmallVector<const SCEV *, 4> Known;
   for (const SizeCondition &All : Any) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/TripCounts.h"
+#include "passes/ir/LlvmVersions.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -137,9 +138,7 @@ LoopLevel TripCounts::compute(const Loop *L) {
   SmallVector<BasicBlock *, 4> Exiting;
   L->getExitingBlocks(Exiting);
   for (BasicBlock *B : Exiting) {
-    auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
-    auto *Compare =
-        Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+    auto *Compare = dyn_cast_or_null<ICmpInst>(conditionOf(B->getTerminator()));
     if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()))
       continue;
     for (unsigned Side = 0; Side < 2; ++Side) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/options/MachineProfile.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/options/InputFile.h"
 #include "runtime/format/machine_json.h"
 #include "smalloc/machine.h"
@@ -42,22 +43,41 @@ const char *presetOfProcessor(StringRef Name) {
       .Case("znver3", "zen3")
       .Case("znver4", "zen4")
       .Case("znver5", "zen5")
-      .Cases({"alderlake", "raptorlake", "sapphirerapids", "emeraldrapids"}, "golden-cove")
-      .Cases({"meteorlake", "graniterapids", "graniterapids-d"}, "redwood-cove")
-      .Cases({"lunarlake", "arrowlake", "arrowlake-s"}, "lion-cove")
-      .Cases({"icelake-client", "icelake-server", "tigerlake"}, "ice-lake")
-      .Cases({"skylake-avx512", "cascadelake", "cooperlake"}, "skylake-x")
+      .Case("alderlake", "golden-cove")
+      .Case("raptorlake", "golden-cove")
+      .Case("sapphirerapids", "golden-cove")
+      .Case("emeraldrapids", "golden-cove")
+      .Case("meteorlake", "redwood-cove")
+      .Case("graniterapids", "redwood-cove")
+      .Case("graniterapids-d", "redwood-cove")
+      .Case("lunarlake", "lion-cove")
+      .Case("arrowlake", "lion-cove")
+      .Case("arrowlake-s", "lion-cove")
+      .Case("icelake-client", "ice-lake")
+      .Case("icelake-server", "ice-lake")
+      .Case("tigerlake", "ice-lake")
+      .Case("skylake-avx512", "skylake-x")
+      .Case("cascadelake", "skylake-x")
+      .Case("cooperlake", "skylake-x")
       .Case("skylake", "skylake")
-      .Cases({"gracemont", "sierraforest"}, "gracemont")
+      .Case("gracemont", "gracemont")
+      .Case("sierraforest", "gracemont")
       .Case("clearwaterforest", "skymont")
-      .Cases({"core2", "penryn"}, "core2")
-      .Cases({"neoverse-n1", "cortex-a76"}, "neoverse-n1")
-      .Cases({"neoverse-v1", "cortex-x1"}, "neoverse-v1")
+      .Case("core2", "core2")
+      .Case("penryn", "core2")
+      .Case("neoverse-n1", "neoverse-n1")
+      .Case("cortex-a76", "neoverse-n1")
+      .Case("neoverse-v1", "neoverse-v1")
+      .Case("cortex-x1", "neoverse-v1")
       .Case("neoverse-n2", "neoverse-n2")
       .Case("neoverse-v2", "neoverse-v2")
-      .Cases({"neoverse-v3", "neoverse-v3ae", "cortex-x925"}, "neoverse-v3")
-      .Cases({"apple-m1", "apple-a14"}, "apple-m1")
-      .Cases({"apple-m2", "apple-a15"}, "apple-m2")
+      .Case("neoverse-v3", "neoverse-v3")
+      .Case("neoverse-v3ae", "neoverse-v3")
+      .Case("cortex-x925", "neoverse-v3")
+      .Case("apple-m1", "apple-m1")
+      .Case("apple-a14", "apple-m1")
+      .Case("apple-m2", "apple-m2")
+      .Case("apple-a15", "apple-m2")
       .Case("apple-m4", "apple-m4")
       .Case("oryon-1", "oryon")
       .Case("a64fx", "a64fx")
@@ -171,7 +191,7 @@ double MachineProfile::walkCycles(double Pages) const {
 }
 
 void MachineProfile::settleFor(const Module &M) {
-  const Triple &Target = M.getTargetTriple();
+  const Triple Target = targetTriple(M);
   if (!Native || Target.getArch() == Triple(sys::getProcessTriple()).getArch())
     return;
   StringRef Processor;

@@ -13,10 +13,6 @@
 
 using namespace clang;
 
-#define WEAK(Symbol) asm(".weak " #Symbol);
-#include "passes/plugin/ClangSymbols.inc"
-#undef WEAK
-
 namespace smalloc {
 namespace {
 

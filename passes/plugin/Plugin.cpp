@@ -3,9 +3,10 @@
 //
 // Decides how the shared object enters its host. As a clang plugin (-fplugin) its action registers the passes
 // through the code-generation options and switches on locations-only debug info; as a pass plugin (-fpass-plugin, opt,
-// lld) LLVM calls llvmGetPassPluginInfo(). Every clang symbol is weak, so that the file loads where there is
-// no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
+// lld) LLVM calls llvmGetPassPluginInfo(). The build makes every clang symbol weak, so that the file loads where there
+// is no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
 //===----------------------------------------------------------------------===//
+#include "passes/ir/LlvmVersions.h"
 #include "passes/plugin/FrontendLocations.h"
 #include "passes/plugin/RegisterPasses.h"
 #include "passes/sites/AllocationSites.h"
@@ -17,7 +18,6 @@
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendPluginRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -69,12 +69,12 @@ class SmallocAction : public clang::PluginASTAction {
         CI.getLangOpts().SYCLIsDevice)
       return std::make_unique<clang::ASTConsumer>();
     const clang::SanitizerSet &Sanitizers = CI.getLangOpts().Sanitize;
-    const bool LeftAlone =
-        Sanitizers.hasOneOf(clang::SanitizerKind::Address | clang::SanitizerKind::KernelAddress |
-                            clang::SanitizerKind::HWAddress |
-                            clang::SanitizerKind::KernelHWAddress | clang::SanitizerKind::Memory |
-                            clang::SanitizerKind::KernelMemory | clang::SanitizerKind::Thread |
-                            clang::SanitizerKind::Type | clang::SanitizerKind::AllocToken);
+    const bool LeftAlone = Sanitizers.hasOneOf(
+        clang::SanitizerKind::Address | clang::SanitizerKind::KernelAddress |
+        clang::SanitizerKind::HWAddress | clang::SanitizerKind::KernelHWAddress |
+        clang::SanitizerKind::Memory | clang::SanitizerKind::KernelMemory |
+        clang::SanitizerKind::Thread | clang::parseSanitizerValue("type", /*AllowGroups=*/false) |
+        clang::parseSanitizerValue("alloc-token", /*AllowGroups=*/false));
     // gcov's counters are placed by locations, which clang makes for them without saying so in the kind of debug information.
     const bool ForCoverage =
         !CodeGen.CoverageNotesFile.empty() || !CodeGen.CoverageDataFile.empty();
@@ -100,9 +100,7 @@ class SmallocAction : public clang::PluginASTAction {
     O.Hosted = !CI.getLangOpts().Freestanding;
     Current = O;
     // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
-    bool AlsoPassPlugin =
-        any_of(CI.getPassPlugins(), [](const auto &P) { return P->getPluginName() == "smalloc"; });
-    if (!AlsoPassPlugin)
+    if (!smalloc::loadsPassPlugin(CI, "smalloc"))
       CodeGen.PassBuilderCallbacks.push_back(
           [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
     const clang::frontend::ActionKind Action = CI.getFrontendOpts().ProgramAction;
@@ -141,9 +139,6 @@ class SmallocAction : public clang::PluginASTAction {
 
 } // namespace
 
-#define WEAK(Symbol) asm(".weak " #Symbol);
-#include "passes/plugin/ClangSymbols.inc"
-#undef WEAK
 extern "C" void _ZN5clang15PluginASTAction6anchorEv() __attribute__((weak));
 
 static bool registerFrontend() {
@@ -156,6 +151,10 @@ static bool registerFrontend() {
 [[maybe_unused]] static const bool HasFrontend = registerFrontend();
 
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "smalloc", SMALLOC_VERSION,
-          [](PassBuilder &PB) { smalloc::registerPasses(PB, Current); }, nullptr};
+  PassPluginLibraryInfo Info{}; // of as many members as this version has
+  Info.APIVersion = LLVM_PLUGIN_API_VERSION;
+  Info.PluginName = "smalloc";
+  Info.PluginVersion = SMALLOC_VERSION;
+  Info.RegisterPassBuilderCallbacks = [](PassBuilder &PB) { smalloc::registerPasses(PB, Current); };
+  return Info;
 }

@@ -8,6 +8,7 @@
 #include "passes/decisions/StaticArrays.h"
 #include "passes/decisions/UnitAnalysis.h"
 #include "passes/decisions/UnitSites.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/ir/UnitName.h"
 #include "passes/record/AccessTracer.h"
 #include "passes/rewrite/LayoutPadding.h"
@@ -87,8 +88,8 @@ void writeCoverage(Module &M, const UnitDecisions &Verdicts, const std::string &
   if (Directory.empty())
     return;
   if (Error E = writeCoverageJson(M, Verdicts, Directory))
-    M.getContext().diagnose(DiagnosticInfoGeneric(
-        "smalloc: cannot write the coverage: " + toString(std::move(E)), DS_Warning));
+    M.getContext().diagnose(
+        PluginWarning("smalloc: cannot write the coverage: " + toString(std::move(E))));
 }
 
 } // namespace
@@ -186,8 +187,8 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
     emitProfileRemarks(M, Verdicts.Sites, O, FAM);
   if (!O.SitesDir.empty())
     if (Error E = writeSitesJson(M, Verdicts.Sites, O))
-      M.getContext().diagnose(DiagnosticInfoGeneric(
-          "smalloc: cannot write the site table: " + toString(std::move(E)), DS_Warning));
+      M.getContext().diagnose(
+          PluginWarning("smalloc: cannot write the site table: " + toString(std::move(E))));
   writeCoverage(M, Verdicts, O.CoverageDir);
   if (Again)
     keepStaticIds(Verdicts.Statics);
@@ -293,6 +294,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
   Options O = std::move(*Complete);
   for (const std::string &Warning : O.Warnings)
     errs() << "smalloc: warning: " << Warning << "\n";
+  ExtensionPoints Points(PB);
   PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
     // No diagnostic of the compiler's: -Werror would stop a build that is merely of no use.
     if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
@@ -309,7 +311,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     if (Level != OptimizationLevel::O0)
       MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart, O.Hosted));
   });
-  PB.registerOptimizerEarlyEPCallback(
+  Points.optimizerEarly(
       [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
         if (Level != OptimizationLevel::O0)
           MPM.addPass(SmallocPass(O, Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
@@ -321,20 +323,18 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
         if (Level != OptimizationLevel::O0)
           MPM.addPass(SmallocLinkPass(O.CoverageDir));
       });
-  PB.registerPipelineEarlySimplificationEPCallback(
+  Points.earlySimplification(
       [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
         if (Level != OptimizationLevel::O0 && Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
           MPM.addPass(SmallocLinkPass(O.CoverageDir));
       });
   if (!O.GenerateDir.empty())
-    PB.registerOptimizerLastEPCallback(
-        [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
-          if (Level != OptimizationLevel::O0)
-            MPM.addPass(AccessTracerPass(O.GenerateDir));
-        });
+    Points.optimizerLast([O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+      if (Level != OptimizationLevel::O0)
+        MPM.addPass(AccessTracerPass(O.GenerateDir));
+    });
   // A unit for the link keeps its calls: the link's phase puts no second one where one is.
-  PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel,
-                                        ThinOrFullLTOPhase Phase) {
+  Points.optimizerLast([](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
     if (Phase != ThinOrFullLTOPhase::ThinLTOPreLink && Phase != ThinOrFullLTOPhase::FullLTOPreLink)
       MPM.addPass(PromotionGuardsPass());
   });

@@ -3,6 +3,7 @@
 //
 // Decides which constraint each instruction, call, initializer and callback puts on the pointers of PointerOrigins.
 //===----------------------------------------------------------------------===//
+#include "passes/ir/LlvmVersions.h"
 #include "passes/pointers/PointerOrigins.h"
 #include "passes/sites/AllocationSites.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -354,10 +355,9 @@ void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
     if (Library && Call.paramHasAttr(I, Attribute::Returned))
       continue;
     // A pointer that only the result carries (strcpy, strchr) stays in the unit. qsort keeps no pointer, but calls its last.
-    if (capturesAnything(Call.getCaptureInfo(I).getOtherComponents()) ||
-        (Known == LibFunc_qsort && I == 3))
+    if (mayKeep(Call, I) || (Known == LibFunc_qsort && I == 3))
       addCopy(nodeOf(Call.getArgOperand(I)), World);
-    else if (GivesPointer && capturesAnything(Call.getCaptureInfo(I).getRetComponents()))
+    else if (GivesPointer && mayReturn(Call, I))
       addShift(nodeOf(Call.getArgOperand(I)), nodeOf(&Call), AnyOffset);
   }
   if (GivesPointer && !Call.getReturnedArgOperand() &&

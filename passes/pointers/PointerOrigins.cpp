@@ -442,7 +442,8 @@ SmallVector<const CallBase *, 4> PointerOrigins::sitesOf(const LocationSet &Indi
   SmallPtrSet<const CallBase *, 8> Inside;
   for (unsigned O : Indices) {
     Sites.push_back(Objects[O].Site);
-    Inside.insert_range(Wrappers.inside(*Objects[O].Site));
+    const auto &Fresh = Wrappers.inside(*Objects[O].Site);
+    Inside.insert(Fresh.begin(), Fresh.end());
   }
   if (!Inside.empty())
     erase_if(Sites, [&](const CallBase *Site) { return Inside.contains(Site); });

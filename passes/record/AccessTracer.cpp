@@ -92,7 +92,7 @@ private:
         continue;
       Versions.push_back(std::make_unique<Version>(F, L, Open, /*Every=*/false));
       Versions.back()->Regions = Regions;
-      Silent.insert_range(L.Blocks);
+      Silent.insert(L.Blocks.begin(), L.Blocks.end());
     }
     return Versions;
   }

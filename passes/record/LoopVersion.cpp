@@ -30,10 +30,10 @@ LoopVersion::LoopVersion(Function &F, RecordedLoop &L, Value *Condition) {
   BasicBlock *Copy = at(L.Header);
   Entry = BasicBlock::Create(F.getContext(), "smalloc.version", &F, Copy);
   Copy->replacePhiUsesWith(L.Preheader, Entry);
-  BranchInst::Create(Copy, Entry);
+  IRBuilder<>(Entry).CreateBr(Copy);
   BasicBlock *Else = BasicBlock::Create(F.getContext(), "smalloc.plain", &F, L.Header);
   L.Header->replacePhiUsesWith(L.Preheader, Else);
-  BranchInst::Create(L.Header, Else);
+  IRBuilder<>(Else).CreateBr(L.Header);
   Instruction *Jump = L.Preheader->getTerminator();
   Choice = IRBuilder<>(Jump).CreateCondBr(Condition, Entry, Else);
   Jump->eraseFromParent();

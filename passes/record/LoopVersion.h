@@ -6,6 +6,7 @@
 #ifndef SMALLOC_PASSES_LOOPVERSION_H
 #define SMALLOC_PASSES_LOOPVERSION_H
 
+#include "passes/ir/LlvmVersions.h"
 #include "passes/record/TracedAccesses.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/Instructions.h"
@@ -21,7 +22,7 @@ public:
   /// From which the copy is entered.
   llvm::BasicBlock *entry() const { return Entry; }
   /// In front of the loop, where one or the other is chosen.
-  llvm::BranchInst *choice() const { return Choice; }
+  ConditionalBranch *choice() const { return Choice; }
   /// The copy is entered only if this holds, too; it is known in front of choice().
   void enterOnlyIf(llvm::Value *Condition);
   bool isCopyOf(const llvm::BasicBlock *Block) const { return Of.count(Block) != 0; }
@@ -37,7 +38,7 @@ private:
   llvm::ValueToValueMapTy Map;
   llvm::DenseSet<const llvm::BasicBlock *> Of, Copies;
   llvm::BasicBlock *Entry = nullptr;
-  llvm::BranchInst *Choice = nullptr;
+  ConditionalBranch *Choice = nullptr;
 };
 
 } // namespace smalloc

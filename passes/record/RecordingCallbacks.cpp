@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/RecordingCallbacks.h"
+#include "passes/ir/LlvmVersions.h"
 #include "smalloc/access.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -50,7 +51,7 @@ Value *RecordingCallbacks::every(IRBuilder<> &B) {
 
 bool RecordingCallbacks::hasRegions() const {
   // Elsewhere an address may carry a tag, or have more bits.
-  return M.getTargetTriple().getArch() == Triple::x86_64;
+  return targetTriple(M).getArch() == Triple::x86_64;
 }
 
 Value *RecordingCallbacks::regions(IRBuilder<> &B) {
@@ -66,7 +67,7 @@ void RecordingCallbacks::look(Instruction *Before, Value *Entry) {
 }
 
 bool RecordingCallbacks::hasMemory() const {
-  const Triple &T = M.getTargetTriple();
+  const Triple T = targetTriple(M);
   return T.getArch() == Triple::x86_64 || T.isAArch64();
 }
 

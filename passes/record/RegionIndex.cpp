@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/RegionIndex.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/record/LoopVersion.h"
 #include "smalloc/access.h"
 #include "llvm/IR/DataLayout.h"
@@ -15,7 +16,7 @@ std::optional<RegionIndex> regionIndex(Value *Pointer, const LoopVersion &V, con
   RegionIndex At{Pointer, nullptr, 0, 0};
   while (!V.isOutside(At.Base)) {
     auto *GEP = dyn_cast<GEPOperator>(At.Base);
-    SmallMapVector<Value *, APInt, 4> Variable;
+    GepIndices Variable;
     APInt Constant(64, 0);
     if (!GEP || !GEP->hasNoUnsignedSignedWrap() ||
         !GEP->collectOffset(DL, 64, Variable, Constant) || Variable.size() > 1 ||

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/TracedAccesses.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/record/SteadyRuns.h"
 #include "smalloc/access.h"
 #include "smalloc/site.h"
@@ -16,7 +17,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -313,7 +313,7 @@ private:
     if (!Before)
       return;
     Instruction *At = Before->getTerminator();
-    SCEVExpander Expander(SE, "smalloc");
+    ScevExpander Expander(SE);
     for (const SCEV *S : Needed)
       if (!Expander.isSafeToExpandAt(S, At) || S->getExpressionSize() > MaxExpressionSize ||
           SCEVExprContains(S, dividesAtRunTime))
@@ -359,7 +359,7 @@ private:
     for (BasicBlock *Block : L.blocks()) {
       Instructions += Block->size();
       if (Block->hasAddressTaken() || Block->isEHPad() ||
-          !isa<BranchInst, SwitchInst>(Block->getTerminator()) ||
+          !(isBranch(*Block->getTerminator()) || isa<SwitchInst>(Block->getTerminator())) ||
           any_of(successors(Block), [](const BasicBlock *To) { return To->isEHPad(); }))
         return false;
     }

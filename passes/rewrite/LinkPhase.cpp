@@ -125,7 +125,7 @@ void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
   for (GlobalVariable &G : M.globals())
     if (G.getName().starts_with(WrapperRecordPrefix) && isDefinedHere(G))
       Records.push_back(&G);
-  SmallPtrSet<Constant *, 8> Gone(llvm::from_range, Records);
+  SmallPtrSet<Constant *, 8> Gone(Records.begin(), Records.end());
   removeFromUsedLists(
       M, [&](Constant *C) { return Gone.contains(cast<Constant>(C->stripPointerCasts())); });
   for (GlobalVariable *Record : Records) {
@@ -180,8 +180,8 @@ void FormerSites::collectRecords() {
       WithoutCell.push_back(&G);
   }
   Units = static_cast<unsigned>(Blocks.size());
-  SmallPtrSet<Constant *, 32> Gone(llvm::from_range, Blocks);
-  Gone.insert_range(WithoutCell);
+  SmallPtrSet<Constant *, 32> Gone(Blocks.begin(), Blocks.end());
+  Gone.insert(WithoutCell.begin(), WithoutCell.end());
   for (auto &[Call, Site] : Sites) {
     Gone.insert(Site.Record);
     Gone.insert(Site.Cell);

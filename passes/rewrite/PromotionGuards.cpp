@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/PromotionGuards.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/rewrite/ThunkParts.h"
 #include "passes/rewrite/ThunkText.h"
 #include "llvm/ADT/MapVector.h"
@@ -152,7 +153,7 @@ constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting",
                     CountingName = "__smalloc_v1_touch_counting";
 
 CallingConv::ID keepsRegisters(const Module &M) {
-  const Triple &T = M.getTargetTriple();
+  const Triple T = targetTriple(M);
   return T.getArch() == Triple::x86_64 || T.isAArch64() ? CallingConv::PreserveMost
                                                         : CallingConv::C;
 }
@@ -190,7 +191,7 @@ void sink(Value *V, Instruction *Before, BasicBlock &From) {
     if (!I || I->getParent() != &From || !I->hasOneUse() || isa<PHINode>(I) || I->isEHPad() ||
         I->mayReadOrWriteMemory() || I->mayHaveSideEffects())
       continue;
-    I->moveBefore(Before->getIterator());
+    I->moveBefore(*Before->getParent(), Before->getIterator());
     Before = I;
     append_range(Wanted, I->operands());
   }
@@ -249,7 +250,7 @@ void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting, boo
   if (Counts && none_of(Calls, isLarge))
     Cold = countInLine(Calls, Cold, *From);
   for (CallInst *Call : Calls) {
-    Call->moveBefore(Cold->getIterator());
+    Call->moveBefore(*Cold->getParent(), Cold->getIterator());
     for (Value *Argument : Call->args())
       sink(Argument, Call, *From);
   }

@@ -9,6 +9,7 @@
 // allocates, initialises and then computes does not call it again. PromotionGuards.h decides what
 // the call costs when there is nothing to promote.
 //===----------------------------------------------------------------------===//
+#include "passes/ir/LlvmVersions.h"
 #include "passes/ir/Preheaders.h"
 #include "passes/rewrite/PromotionGuards.h"
 #include "passes/rewrite/SiteRewriter.h"
@@ -22,7 +23,6 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -137,7 +137,7 @@ const SCEV *accessesOf(const ProfitableNest &N, const Loop &Of, ScalarEvolution 
 
 /// \p Accesses as a value of the preheader; 0 when some count is not known there.
 Value *valueAt(const SCEV *Accesses, Instruction *At, ScalarEvolution &SE) {
-  SCEVExpander Expander(SE, "smalloc");
+  ScevExpander Expander(SE);
   if (!Expander.isSafeToExpandAt(Accesses, At))
     return ConstantInt::get(Accesses->getType(), 0);
   return Expander.expandCodeFor(Accesses, Accesses->getType(), At->getIterator());
@@ -221,7 +221,7 @@ void insertTouch(const ProfitableNest &N, const Loop &Of, Instruction *At, Value
   Call->setDoesNotThrow();
   if (!Of.isInnermost())
     Call->addFnAttr(Attribute::get(Call->getContext(), BeforeNestAttr));
-  Call->addParamAttr(0, Attribute::getWithCaptureInfo(Call->getContext(), CaptureInfo::none()));
+  setNotCaptured(*Call, 0);
   if (DebugLoc Start = N.Outermost->getStartLoc())
     Call->setDebugLoc(Start);
 }

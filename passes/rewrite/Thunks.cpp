@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/Thunks.h"
+#include "passes/ir/LlvmVersions.h"
 #include "passes/rewrite/ThunkParts.h"
 #include "passes/rewrite/ThunkText.h"
 #include "smalloc/site.h"
@@ -60,7 +61,7 @@ Value *saturatingProduct(IRBuilder<> &B, Value *Count, Value *Bytes) {
 
 /// The largest base page that the target's systems have: valloc's alignment on any of them.
 uint64_t mostBasePageBytes(const Module &M) {
-  const Triple &T = M.getTargetTriple();
+  const Triple T = targetTriple(M);
   return T.isAArch64() || T.isPPC() ? 65536 : 4096;
 }
 

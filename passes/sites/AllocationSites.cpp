@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/AllocationSites.h"
+#include "passes/ir/LlvmVersions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -17,7 +18,7 @@ constexpr StringRef HostedMetadata = "smalloc.hosted";
 
 /// mmap of private, anonymous, readable and writable memory at any address, of no special kind.
 bool mapsPlainMemory(const CallBase &Call) {
-  const Triple &T = Call.getModule()->getTargetTriple();
+  const Triple T = targetTriple(*Call.getModule());
   if (!T.isOSLinux() || !(T.isX86() || T.isAArch64() || T.isRISCV())) // the numbers below
     return false;
   constexpr uint64_t ReadWrite = 3, PrivateAnonymous = 0x22, NoReserve = 0x4000, Populate = 0x8000;
@@ -109,20 +110,22 @@ static bool isDeviceCode(const Module &M) { return M.getModuleFlag("openmp-devic
 static bool isSanitized(const Module &M) {
   static constexpr Attribute::AttrKind Kinds[] = {
       Attribute::SanitizeAddress, Attribute::SanitizeThread, Attribute::SanitizeMemory,
-      Attribute::SanitizeHWAddress, Attribute::SanitizeType};
-  return any_of(M, [](const Function &F) {
-    return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); });
+      Attribute::SanitizeHWAddress};
+  const NamedAttribute Type("sanitize_type");
+  return any_of(M, [&](const Function &F) {
+    return any_of(Kinds, [&](Attribute::AttrKind K) { return F.hasFnAttribute(K); }) ||
+           Type.isOn(F);
   });
 }
 
 bool isServed(const Module &M) {
-  return isHostTarget(M.getTargetTriple()) && M.getDataLayout().getPointerSizeInBits() == 64 &&
+  return isHostTarget(targetTriple(M)) && M.getDataLayout().getPointerSizeInBits() == 64 &&
          !isDeviceCode(M) && !isSanitized(M);
 }
 
 bool hasAllocTokens(const Module &M) {
-  return any_of(M,
-                [](const Function &F) { return F.hasFnAttribute(Attribute::SanitizeAllocToken); });
+  const NamedAttribute Token("sanitize_alloc_token");
+  return any_of(M, [&](const Function &F) { return Token.isOn(F); });
 }
 
 Value *withoutOverflowCheck(Value *Size) {

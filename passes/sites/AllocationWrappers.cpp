@@ -83,7 +83,7 @@ size_t instructionsInLoops(const Function &F, const LoopInfo &Loops) {
   size_t Instructions = 0;
   for (const BasicBlock &Block : F)
     if (Loops.getLoopFor(&Block))
-      Instructions += Block.sizeWithoutDebug();
+      Instructions += Block.size();
   return Instructions;
 }
 
@@ -213,7 +213,7 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
 void AllocationWrappers::dropSingleUses() {
   DenseSet<const CallBase *> Inner;
   for (auto &[F, W] : Wrappers)
-    Inner.insert_range(W->Fresh);
+    Inner.insert(W->Fresh.begin(), W->Fresh.end());
   SmallVector<const Function *, 8> Dropped;
   for (auto &[F, W] : Wrappers)
     if (F->hasLocalLinkage() && F->hasOneUse() &&

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/sites/Prototypes.h"
 #include "passes/ir/CallReplacement.h"
+#include "passes/ir/LlvmVersions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
@@ -69,7 +70,7 @@ Fit fitOf(const Type *T, char C) {
 Value *asPassed(IRBuilder<> &B, const CallBase &Call, unsigned I) {
   Value *Argument = Call.getArgOperand(I);
   const bool Signed = Call.paramHasAttr(I, Attribute::SExt);
-  const Triple &T = Call.getModule()->getTargetTriple();
+  const Triple T = targetTriple(*Call.getModule());
   if (Signed && Argument->getType()->getIntegerBitWidth() < 32 && !T.isRISCV() && !T.isPPC())
     Argument = B.CreateSExt(Argument, B.getInt32Ty());
   return B.CreateIntCast(Argument, B.getInt64Ty(), Signed && (T.isRISCV() || T.isPPC()));

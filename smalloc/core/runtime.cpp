@@ -26,7 +26,9 @@
 #include "smalloc/sites/object_placement.h"
 #include "smalloc/sites/site_words.h"
 #include "smalloc/small/node_heaps.h"
+
 #include <errno.h>
+#include <initializer_list>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>

@@ -6,7 +6,8 @@ inner_names() {
   if [ -z "$wanted" ] || ! grep -aqF "$wanted" "$1"; then
     found=$(strings -a "$1" | grep -m 1 -E '^[0-9]+\.[0-9]+\.[0-9]+-[0-9]+-g[0-9a-f]+$')
     echo "error: $1: jemalloc ${found:-of no known version}, not $wanted: its inner functions may have other parameters" >&2
-    echo "hint: compare $2 with its headers (tests/integration/project/jemalloc_prototypes.sh), then name its version there" >&2
+    echo "hint: install libjemalloc-dev of Debian 12 or 13 (5.3.0), or unpack it and name its file: cmake -DSMALLOC_JEMALLOC_PIC=.../libjemalloc_pic.a" >&2
+    echo "hint: to make smalloc work with it, compare $2 with its headers (tests/integration/project/jemalloc_prototypes.sh)" >&2
     return 1
   fi
   names=$(sed -n 's/^  X([^,]*, \([a-z0-9_]*\), .*/\1/p' "$2")

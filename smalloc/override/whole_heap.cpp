@@ -8,6 +8,7 @@
 #include "smalloc/override/next.h"
 #include "smalloc/stats/stats.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdio.h>

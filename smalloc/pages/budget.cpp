@@ -8,6 +8,8 @@
 #include "smalloc/base/text.h"
 #include "smalloc/process/process_memory.h"
 
+#include <initializer_list>
+
 #include <unistd.h>
 
 namespace smalloc {

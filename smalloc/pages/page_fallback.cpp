@@ -5,6 +5,8 @@
 #include "smalloc/pages/page_fallback.h"
 #include "smalloc/os/page_settings.h"
 
+#include <initializer_list>
+
 #include <errno.h>
 
 namespace smalloc {

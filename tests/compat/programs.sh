@@ -145,10 +145,10 @@ fi
 [ ${#names[@]} -gt 0 ] || skip "none of the programs is installed"
 
 behind=('')
-for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4; do
+for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.[23] /usr/lib/*/libtcmalloc_minimal.so.4; do
   [ ! -e "$peer" ] || behind+=("$peer")
 done
-[ ${#behind[@]} -gt 1 ] || echo "not run: peers: none is installed (hint: scripts/install-packages libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4)"
+[ ${#behind[@]} -gt 1 ] || echo "not run: peers: none is installed (hint: scripts/install-packages libjemalloc2 libmimalloc2.0 or libmimalloc3, libtcmalloc-minimal4)"
 
 run() { # NAME: runs it in a folder of its own, with the output in ./got
   rm -rf work && mkdir work

@@ -17,6 +17,9 @@ for name in ("SMALLOC_CONF", "LD_PRELOAD"):
 
 plugin = os.path.join(config.smalloc_build, "lib", "SmallocPlugin.so")
 tools = config.llvm_tools_dir
+flang = next((f for f in (f"{tools}/flang", f"{tools}/flang-new") if os.path.exists(f)), None)  # LLVM 19 has the latter
+# Before LLVM 22 flang reads -mllvm before it opens -fpass-plugin.
+loaded = f"-Xflang -load -Xflang {plugin} " if config.llvm_major < 22 else ""
 everything = "-Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc"
 config.substitutions += [
     # All remarks of a unit, on stderr.
@@ -28,11 +31,15 @@ config.substitutions += [
     ("%opt", f"{tools}/opt -load-pass-plugin={plugin} -smalloc-machine=zen4"),
     ("%clangxx", f"{tools}/clang++ -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4"),
     ("%clang", f"{tools}/clang -fplugin={plugin} -fplugin-arg-smalloc-machine=zen4"),
-    ("%flang", f"{tools}/flang -fpass-plugin={plugin}"),
+    ("%flang", f"{flang} {loaded}-fpass-plugin={plugin}"),
     ("%rawopt", f"{tools}/opt"),
     ("%rawclang", f"{tools}/clang"),
 ]
-if os.path.exists(f"{tools}/flang"):
+if flang:
     config.available_features.add("flang")
+# What the compiler or its IR cannot do in an older version.
+for major in (21, 22, 23):
+    if config.llvm_major >= major:
+        config.available_features.add(f"llvm-{major}")
 if os.uname().machine == "x86_64":
     config.available_features.add("x86-host")

@@ -95,7 +95,7 @@ done
 if build asan.cpp -fsanitize=address $(linked) <api.cpp 2>/dev/null; then
   expect_status 0 env ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 ./asan
 fi
-for peer in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc_minimal.so.4; do
+for peer in libjemalloc.so.2 libmimalloc.so.2 libmimalloc.so.3 libtcmalloc_minimal.so.4; do
   path=$(ldconfig -p | sed -n "s/.*[[:space:]]$peer .*=> //p" | head -1)
   [ -z "$path" ] || expect_status 0 env LD_PRELOAD="$path" ./t
 done

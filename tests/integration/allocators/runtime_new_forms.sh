@@ -72,7 +72,7 @@ LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:superpage expect_status 0 ./t ours
 expect_match out '^all$'
 LD_PRELOAD=$PRELOAD SMALLOC_CONF=heap:auto expect_status 0 ./t split
 LD_PRELOAD=$LIB expect_status 0 ./t guest
-for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4; do
+for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.[23] /usr/lib/*/libtcmalloc_minimal.so.4; do
   [ -e "$peer" ] || continue
   LD_PRELOAD="$PRELOAD $peer" SMALLOC_CONF=heap:superpage expect_status 0 ./t ours-peer
   LD_PRELOAD="$PRELOAD $peer" SMALLOC_CONF=heap:auto expect_status 0 ./t peer

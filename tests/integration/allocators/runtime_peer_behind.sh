@@ -24,7 +24,7 @@ int main() {
 }
 E
 tried=0
-for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4; do
+for peer in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libmimalloc.so.[23] /usr/lib/*/libtcmalloc_minimal.so.4; do
   [ -e "$peer" ] || continue
   tried=1
   LD_PRELOAD="$LIB $peer" expect_status 0 ./t

@@ -17,3 +17,25 @@ expect_status 1 env SMALLOC_CXX=/nonexistent/clang++ "$BIN/smalloc-c++" -c gathe
 expect_match err '^smalloc-c\+\+: error: compiler \(/nonexistent/clang\+\+\): not found$'
 expect_status 1 env SMALLOC_FC="$PWD/old-clang" "$BIN/smalloc-fc" -c gather.c
 expect_match err '^smalloc-fc: error: compiler'
+# Loaded into another major version of LLVM, the plugin itself says so: a host of its own stands for any tool of that version.
+major=$(sed -nE 's/^LLVM_DIR:.*llvm-([0-9]+).*/\1/p' "$SMALLOC_BUILD/CMakeCache.txt")
+cat >host.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch) { *major = 20, *minor = 1, *patch = 0; }
+int main(int argc, char **argv) {
+  if (!dlopen(argv[1], RTLD_LAZY))
+    printf("dlopen: %s\n", dlerror());
+  return 0;
+}
+C
+cc -rdynamic -o host host.c -ldl
+mkdir -p "plugins/llvm-$major" plugins/llvm-20
+cp "$PLUGIN" "plugins/llvm-$major/SmallocPlugin.so"
+expect_status 1 ./host "plugins/llvm-$major/SmallocPlugin.so"
+expect_match err "^smalloc: error: plugin \(plugins/llvm-$major/SmallocPlugin.so\): built for LLVM $major, loaded into LLVM 20\$"
+expect_match err "^hint: use clang-$major"
+# If the one for that version is installed beside it, the hint names it.
+cp "$PLUGIN" plugins/llvm-20/SmallocPlugin.so
+expect_status 1 ./host "plugins/llvm-$major/SmallocPlugin.so"
+expect_match err "^hint: for this compiler: plugins/llvm-20/SmallocPlugin.so\$"

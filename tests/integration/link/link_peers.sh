@@ -9,7 +9,7 @@ write_gather
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c -o without
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" gather.c "${LINK_LIBRARY[@]}" -o with
 peers=0
-for peer in libjemalloc.so.2 libmimalloc.so.2.0 libtcmalloc_minimal.so.4; do
+for peer in libjemalloc.so.2 libmimalloc.so.2.0 libmimalloc.so.3 libtcmalloc_minimal.so.4; do
   path=$("$CLANG" -print-file-name="$peer") # the bare name if the file does not exist
   [ -e "$path" ] || continue
   peers=$((peers + 1))

@@ -8,14 +8,14 @@
 // CHECK-LABEL: define {{.*}}@upwards(
 // CHECK: %[[BYTES:.*]] = shl {{.*}}i64 %n, 3
 // CHECK: icmp ugt i64 %[[BYTES]], 2097151
-// CHECK: call void @__smalloc_v1_ask_filling(ptr captures(none) %a, i64 %[[BYTES]], i64 %[[BYTES]])
+// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %a, i64 %[[BYTES]], i64 %[[BYTES]])
 // CHECK: ret void
 void upwards(double *restrict a, double by, long n) {
   for (long i = 0; i < n; i++)
     a[i] = i * by;
 }
 // CHECK-LABEL: define {{.*}}@across_rows(
-// CHECK: call void @__smalloc_v1_ask_filling(ptr captures(none) %a,
+// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %a,
 // CHECK-NOT: @__smalloc_v1_ask_filling
 // CHECK: ret void
 void across_rows(float *restrict a, int rows, int columns) {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 // CHECK-LABEL: define {{.*}}@records(
-// CHECK: call void @__smalloc_v1_ask_filling(ptr captures(none) %to,
+// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %to,
 // CHECK: call i64 @fread(
 size_t records(char *to, size_t size, size_t n, FILE *f) { return fread(to, size, n, f); }
 
@@ -22,7 +22,7 @@ long all(int f, char *to, size_t n) {
   return (long)have;
 }
 // CHECK-LABEL: define {{.*}}@cleared(
-// CHECK: call void @__smalloc_v1_ask_filling(ptr captures(none) %a, i64 %n, i64 %n)
+// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %a, i64 %n, i64 %n)
 // CHECK: call void @llvm.memset
 void cleared(char *a, size_t n) { memset(a, 0, n); }
 

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-! Missing if this fails: ALLOCATE, which flang writes as malloc, is rewritten.
+! Missing if this fails: ALLOCATE, which flang writes as malloc (from version 23 on as aligned_alloc), is rewritten.
 ! REQUIRES: flang
 ! RUN: %flang -O2 -S -emit-llvm -o - %s | FileCheck %s
-! CHECK: call {{.*}}@__smalloc_v1_thunk_malloc(
+! CHECK: call {{.*}}@__smalloc_v1_thunk_{{malloc|aligned_alloc}}(
 subroutine f(n, index, m, s)
   implicit none
   integer, intent(in) :: n, m, index(m)

@@ -2,7 +2,7 @@
 ! Missing if this fails: a sum along the columns is a stream.
 ! REQUIRES: flang
 ! RUN: %flang -mllvm -smalloc-first-touch=off -mllvm -smalloc-machine=zen4 -O2 -c -o /dev/null -Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc %s 2>&1 | FileCheck %s
-! CHECK: base pages: malloc of {{.*}}streamed
+! CHECK: base pages: {{malloc|aligned_alloc}} of {{.*}}streamed
 ! CHECK-NOT: superpages from
 subroutine f(n, m, s)
   implicit none

@@ -2,7 +2,7 @@
 ! Missing if this fails: an access through an index array is a gather.
 ! REQUIRES: flang
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -c -o /dev/null -Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc %s 2>&1 | FileCheck %s
-! CHECK: superpages from {{.*}}: malloc of {{.*}}picked at random through loaded indices
+! CHECK: superpages from {{.*}}: {{malloc|aligned_alloc}} of {{.*}}picked at random through loaded indices
 subroutine f(n, index, m, s)
   implicit none
   integer, intent(in) :: n, m, index(m)

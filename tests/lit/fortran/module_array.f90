@@ -2,7 +2,7 @@
 ! Missing if this fails: an allocatable module array is found from another procedure.
 ! REQUIRES: flang
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -c -o /dev/null -Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc %s 2>&1 | FileCheck %s
-! CHECK: superpages from {{.*}}: malloc of {{.*}}walked across rows
+! CHECK: superpages from {{.*}}: {{malloc|aligned_alloc}} of {{.*}}walked across rows
 module state
   implicit none
   real(8), allocatable, private :: a(:, :)

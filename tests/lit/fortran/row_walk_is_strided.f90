@@ -2,7 +2,7 @@
 ! Missing if this fails: a sum along the rows of a matrix stored by columns is strided.
 ! REQUIRES: flang
 ! RUN: %flang -mllvm -smalloc-first-touch=off -mllvm -smalloc-machine=zen4 -O2 -c -o /dev/null -Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc %s 2>&1 | FileCheck %s
-! CHECK: superpages from 8.0 MiB on{{.*}}: malloc of {{.*}}walked across rows (a stride known at run time)
+! CHECK: superpages from 8.0 MiB on{{.*}}: {{malloc|aligned_alloc}} of {{.*}}walked across rows (a stride known at run time)
 subroutine f(n, m, s)
   implicit none
   integer, intent(in) :: n, m

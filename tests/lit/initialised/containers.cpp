@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: constructors that fill: a copy, a range, a fill, a value, elements with a constructor of their own; reserved memory is not filled.
+// The IR of older versions does not show that the loop ends where the object does.
+// REQUIRES: llvm-22
 // RUN: %remarksxx %s 2>&1 | FileCheck %s
 // CHECK-DAG: containers.cpp:[[@LINE+15]]:{{.*}}at the first touch since every byte is written
 // CHECK-DAG: containers.cpp:[[@LINE+18]]:{{.*}}at the first touch since every byte is written

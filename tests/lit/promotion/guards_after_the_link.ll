@@ -17,10 +17,6 @@
 ; LAST: call preserve_mostcc void @__smalloc_v1_touch_counting(
 ; RUN: %opt -passes='lto<O2>' -S %s | FileCheck --check-prefix=LAST %s
 ; RUN: %opt -passes='thinlto<O2>' -S %s | FileCheck --check-prefix=LAST %s
-; RUN: %opt -passes='lto-pre-link<O2>' -S %s | FileCheck --check-prefix=KEPT %s
-; RUN: %opt -passes='thinlto-pre-link<O2>' -S %s | FileCheck --check-prefix=KEPT %s
-; KEPT-NOT: touch_{{waiting|counting}}
-; KEPT: call void @__smalloc_v1_touch(
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
 declare void @__smalloc_v1_touch(ptr, i64)

@@ -6,7 +6,7 @@ target triple = "x86_64-unknown-linux-gnu"
 define double @f(ptr %holder, ptr %index, i64 %m) {
 ; CHECK: entry:
 ; CHECK-NEXT: %[[BASE:.*]] = load ptr, ptr %holder
-; CHECK: call void @__smalloc_v1_touch(ptr captures(none) %[[BASE]], i64
+; CHECK: call void @__smalloc_v1_touch(ptr {{captures.none.|nocapture}} %[[BASE]], i64
 ; CHECK-NEXT: br label %loop
 entry:
   br label %loop

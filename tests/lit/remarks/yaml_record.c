@@ -4,7 +4,8 @@
 // CHECK: --- !Passed
 // CHECK-NEXT: Pass: {{ *}}smalloc
 // CHECK-NEXT: Name: {{ *}}SuperpagesAtRunTime
-// CHECK: Line: 18, Column: 15
+// CHECK: Line: 19,
+// CHECK: Column: 15
 // CHECK: Function: {{ *}}f
 // CHECK: - MinSize: {{ *}}8.2 MiB
 // CHECK: --- !Analysis

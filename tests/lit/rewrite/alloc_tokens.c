@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a unit with -fsanitize=alloc-token keeps its tokens, and a remark says why its sites are left alone.
+// Clang 22 and newer.
+// REQUIRES: llvm-22
 // RUN: sh %S/Inputs/same_code.sh %rawclang %plugin %t --target=x86_64-linux-gnu -fsanitize=alloc-token %s
 // RUN: %clang -O2 -fsanitize=alloc-token -S -emit-llvm -o - %s -Rpass-missed=smalloc 2>&1 | FileCheck %s
 // RUN: %clang -O2 -fsanitize=alloc-token -fplugin-arg-smalloc-profile-generate -S -emit-llvm -o - %s | FileCheck %s --check-prefix=CALLS
