@@ -10,7 +10,7 @@ static double *u[MOST_LEVELS], *f[MOST_LEVELS], *r[MOST_LEVELS];
 
 static size_t cells(int n) { return (size_t)(n + 2) * (n + 2) * (n + 2); }
 
-// r = f - A u; smoothing needs the old values everywhere (damped Jacobi), so it goes through r too.
+// r = f - A u; smoothing needs all old values (damped Jacobi), so it goes through r too.
 static void residual(int level, int n) {
   const size_t row = n + 2, plane = row * row;
   const double *v = u[level], *g = f[level];
