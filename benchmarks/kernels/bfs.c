@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// bfs: top-down breadth-first search on an R-MAT graph in CSR (Chakrabarti et al. 2004; .57 .19 .19).
+// bfs: top-down breadth-first search on an R-MAT graph in CSR (Chakrabarti 2004; .57 .19 .19).
 // Vertices are read at random by neighbour; the neighbour array in short runs at random places.
 //   bfs [log2 of the vertices] [edges for each vertex] [searches]
 #include <stdint.h>

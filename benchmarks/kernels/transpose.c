@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // transpose: out-of-place transposition of an n x n matrix of doubles, row by row of the source.
 // The destination is walked down its columns: a new page for each element if a row exceeds a page.
-// The kernel of Magee and Qasem 2009, section 5 (n = 50..300 there; 4096 and more for today's TLBs).
+// From Magee and Qasem 2009, section 5 (n = 50..300 there; 4096 and more for today's TLBs).
 //   transpose [n] [repeats]
 #include <stdint.h>
 #include <stdio.h>
