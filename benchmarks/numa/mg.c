@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MG-like: multigrid V-cycles for a Poisson problem in three dimensions. Every level is partitioned by planes of z;
-// each page has one user and few neighbours.
+// MG-like: multigrid V-cycles for a Poisson problem in three dimensions. Every level is partitioned
+// by planes of z; each page has one user and few neighbours.
 // Result: ten cycles must take the residual below a hundredth (0.002 for the default size).
 #include "kernel.h"
 
