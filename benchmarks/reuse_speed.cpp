@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// reuse_speed decides how fast the reuse-distance engines are said to be: Zipf (exponent 0.8) accesses to
-// 10 K, 200 K and 2 M pages, one thread, prepared before the clock starts; and how far the sampled and
-// modelled curves are from the exact one.
-//
+// reuse_speed: measures the speed of the reuse-distance engines, and the error of the sampled and
+// modelled curves. The input is Zipf (exponent 0.8) accesses to 10 K, 200 K and 2 M pages, one
+// thread, prepared before the clock starts.
+// //
 // usage: reuse_speed [ACCESSES] (default 10,000,000); prints JSON.
 #include "runtime/reuse/aet.h"
 #include "runtime/reuse/distance_counter.h"

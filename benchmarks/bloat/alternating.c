@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alternating: a steady number of entries, of which random ones are replaced, for long by entries of one size, then for long
-// by entries of another, and so on. Holes of the one size fit the other only where neighbours are joined. Prints live bytes
-// against resident bytes: fragmentation.
-//   alternating [thousands of entries] [phases] [turnovers of a phase] [bytes of one size] [bytes of the other]
+// alternating: a constant number of entries, of which random ones are replaced; in long phases by
+// entries of one size, then of another, and so on. Gaps of one size fit the other only after
+// merging. Prints live bytes against resident bytes: fragmentation.
+//   alternating [thousands of entries] [phases] [turnovers of a phase] [bytes of one] [of other]
 #include "report.h"
 
 struct entry {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// churn: a steady number of live bytes in objects whose sizes change over time (16 bytes to 4 KiB, the middle drifts), so
-// that the holes that are freed never quite fit what comes. Prints live bytes against resident bytes: fragmentation.
+// churn: a constant number of live bytes in objects whose sizes change over time (16 bytes to 4
+// KiB, the mean drifts). Freed gaps rarely fit new objects. Prints live against resident bytes.
 //   churn [MiB live] [millions of replacements]
 #include "report.h"
 
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
       node[count]->check = (uint32_t)turn;
       live += bytes;
       count++;
-    } else if (count) { /* two at random go */
+    } else if (count) { /* frees two at random */
       for (int k = 0; k < 2 && count; k++) {
         size_t at = bloat_next(&x) % count;
         sum += node[at]->check;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// connections: a server's clients, each with a reply buffer of 16 KiB, of which an idle client uses one page; one in a
-// hundred is busy and uses all of its own.
+// connections: a server's clients, each with a reply buffer of 16 KiB. An idle client uses one page
+// of it; one client in a hundred is busy and uses all.
 //   connections [clients] [rounds]
 #include "report.h"
 

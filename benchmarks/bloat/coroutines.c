@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// coroutines: stacks of 64 KiB of which two pages are ever touched, beside a hot table that is used at random. The table
-// deserves superpages, the stacks do not.
+// coroutines: stacks of 64 KiB of which only two pages are touched, beside a hot table used at
+// random. Superpages pay for the table, not for the stacks.
 //   coroutines [stacks] [table MiB] [uses in millions]
 #include "report.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// random_free: many objects of 3 KiB, used at random; then all but one in twenty are freed, at random, and the rest go on
-// being used. What stays resident of the emptied superpages?
+// random_free: many objects of 3 KiB, used at random. Then all but one in twenty are freed, at
+// random, and the rest are used further. Shows how much of the emptied superpages stays resident.
 //   random_free [thousands of objects]
 #include "report.h"
 #include <time.h>
@@ -24,8 +24,8 @@ int main(int argc, char **argv) {
     } else {
       live++;
     }
-  /* Allocators give back with a delay (jemalloc takes a second, in steps), at later calls: three seconds of a program
-   * that mostly waits. */
+  /* Allocators give memory back with a delay, at later calls (jemalloc within a second, in steps).
+   * So the program mostly waits for three seconds. */
   const struct timespec nap = {0, 50000000};
   for (size_t round = 0; round < 60; round++, nanosleep(&nap, NULL))
     for (size_t i = 0; i < count; i++)

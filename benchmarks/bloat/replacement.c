@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// replacement: a steady number of live bytes in records of three sizes (48, 256 and 1024 bytes), which are used at
-// random; then again and again one dies and makes room for a new one, of any of the three. Holes are filled by what comes
-// next, if the allocator finds them. Prints live bytes against resident bytes: fragmentation.
+// replacement: a constant number of live bytes in records of three sizes (48, 256 and 1024 bytes)
+// that are used at random. Then one record after another is replaced by one of any size. New
+// records fit the gaps if the allocator finds them. Prints live bytes against resident bytes:
+// fragmentation.
 //   replacement [MiB live] [millions of replacements]
 #include "report.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * report.h decides what a program of the bloat suite says of itself in its last line: bytes live, resident now and at
- * most, of these in pages of files (code: shared by all processes, and as much of it as the kernel happened to map around a
- * fault), on superpages, in pages with a live byte, and a checksum that every allocator must agree on. */
+ * report.h: the last line of a bloat program: bytes live, resident now and at the peak, in file
+ * pages (code: all processes share it, and the kernel maps varying parts around a fault), on
+ * superpages, in pages with a live byte, and a checksum that is the same under every allocator. */
 #ifndef BLOAT_REPORT_H
 #define BLOAT_REPORT_H
 #include <stdint.h>
@@ -36,10 +36,10 @@ static inline unsigned long long bloat_field(const char *file, const char *name)
 }
 static struct {
   unsigned long long resident, peak, file, superpages;
-  uint64_t *page; /* of live objects, each as often as an object lies in it */
+  uint64_t *page; /* of live objects, once for each object in the page */
   size_t pages;
 } bloat_seen;
-/* Measures, and takes room for what bloat_live will say of so many objects. */
+/* Measures, and reserves room for the `objects` objects that bloat_live will report. */
 static inline void bloat_measure(size_t objects, size_t most_bytes) {
   bloat_seen.resident = bloat_field("/proc/self/status", "VmRSS:");
   bloat_seen.peak = bloat_field("/proc/self/status", "VmHWM:");
@@ -60,7 +60,7 @@ static inline int bloat_order(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
 }
-/* Bytes of the pages that hold a live byte: no allocator that leaves objects where they are could have fewer. */
+/* Bytes of pages with a live byte: the minimum of an allocator that moves no objects. */
 static inline unsigned long long bloat_page_bytes(void) {
   unsigned long long distinct = 0;
   qsort(bloat_seen.page, bloat_seen.pages, sizeof *bloat_seen.page, bloat_order);

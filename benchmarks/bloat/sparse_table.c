@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparse_table: a table reserved for the worst case of which one page in a hundred is used, again and again, at random:
-// every use is a TLB miss, and yet a superpage would cost a hundred times its use.
+// sparse_table: a table reserved for the worst case, of which one page in a hundred is used at
+// random. Every use is a TLB miss, but a superpage would cost a hundred times the used memory.
 //   sparse_table [MiB] [uses in millions]
 #include "report.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// strings: a map of strings of mixed lengths, all of which are replaced again and again by strings of other lengths; in every
-// round some keys go and others come, too. Prints live bytes against resident bytes: fragmentation.
+// strings: a map of strings of mixed lengths, all replaced repeatedly by strings of other lengths.
+// Each round also replaces some keys. Prints live bytes against resident bytes: fragmentation.
 //   strings [thousands of entries] [rounds] [most bytes of a string]
 #include "report.h"
 
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   for (unsigned round = 0; round < rounds; round++) {
     for (auto at = map.begin(); at != map.end();) {
       sum += at->second.size() + static_cast<unsigned char>(at->second[0]);
-      if (bloat_next(&x) % 8 == 0) { /* the entry itself goes, and another comes */
+      if (bloat_next(&x) % 8 == 0) { /* the entry itself is replaced */
         at = map.erase(at);
         map.emplace(next, text(next));
         next++;

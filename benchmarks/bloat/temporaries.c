@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// temporaries: a time step allocates three work arrays, fills and uses them column by column, and frees them; between
-// steps only the state is live. What is kept for the next step, and what is still resident at the end?
+// temporaries: a time step allocates three work arrays, fills and uses them column by column, and
+// frees them. Between steps only the state is live. Shows how much is kept for the next step and at
+// the end.
 //   temporaries [MiB of an array] [steps]
 #include "report.h"
 

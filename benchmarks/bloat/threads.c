@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// threads: every thread keeps a table of objects of one size, all made at one place, and replaces them at random. What dies
-// lies in the heap that the thread had when it was made. Prints live bytes against resident bytes: fragmentation.
+// threads: every thread keeps a table of objects of one size, all from one site, and replaces them
+// at random. Freed objects lie in the thread's heap of that time. Prints live against resident
+// bytes.
 //   threads [threads] [thousands of objects each] [turnovers]
 #include "report.h"
 #include <pthread.h>

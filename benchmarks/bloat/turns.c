@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// turns: two places of a program take turns, each with one size: entries of the one die, all of them, while those of the other
-// are made, and the other way round, several rounds. In which order they die is random. Holes of the one fit the other only
-// where neighbours are joined. Prints live bytes against resident bytes: fragmentation.
+// turns: two sites of a program alternate, each with one size. All entries of one are freed, in
+// random order, while those of the other are allocated; then the reverse, for several rounds. Gaps
+// of one size fit the other only after merging. Prints live bytes against resident bytes:
+// fragmentation.
 //   turns [thousands of entries] [turns] [bytes of the one] [bytes of the other]
 #include "report.h"
 
@@ -37,7 +38,7 @@ int main(int argc, char **argv) {
   }
   for (unsigned turn = 1; turn < turns; turn++)
     for (size_t i = 0; i < count;
-         i++) { /* places still to go: from i on; one of them at random comes next */
+         i++) { /* entries still to free: from i on; a random one is next */
       const size_t at = i + bloat_next(&x) % (count - i);
       struct entry *old = entry[at];
       entry[at] = entry[i];

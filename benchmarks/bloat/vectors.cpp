@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// vectors: many vectors that the program has written itself grow in turns. A vector that is full gets a buffer of twice the size
-// through the program's own wrapper of malloc, copies, and frees the old one. So each size is asked for by all of them, and then by
-// nobody again: what the small buffers lay in is of use only where neighbours are joined. Prints live bytes against resident
-// bytes: fragmentation.
-//   vectors [thousands of vectors] [elements of each] [bytes of an element] [in turns: 0, at random: 1] [elements of the first buffer]
+// vectors: many vectors of the program's own type grow in turns. A full vector gets a buffer of
+// twice the size through the program's own wrapper of malloc, copies, and frees the old one. So all
+// of them request each size, and later none. Only merging makes small buffers' memory useful again.
+// Prints live bytes against resident bytes: fragmentation.
+//   vectors [thousands of vectors] [elements each] [bytes of one] [random: 1] [first buffer]
 #include "report.h"
 
 __attribute__((noinline)) static void *xmalloc(size_t bytes) { return bloat_check(malloc(bytes)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// containers decides what a unit looks like that is nearly all headers: a page of code that reads a table of measurements and
-// uses a container, an algorithm or a stream in each line, as most C++ programs do. Only compiled (scripts/compile-cost).
+// containers: a unit that is nearly all headers. A page of code reads a table of measurements, with
+// a container, an algorithm or a stream in each line. Only compiled (scripts/compile-cost).
 #include <algorithm>
 #include <functional>
 #include <map>

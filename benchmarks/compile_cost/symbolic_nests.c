@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// symbolic_nests decides what a unit looks like that is nearly all loops: nests over matrices that it allocates, each with sizes
-// that are known at run time only, in seven shapes and many copies that differ in a constant. Only compiled
-// (scripts/compile-cost).
+// symbolic_nests: a unit that is nearly all loops: nests over matrices that it allocates, with
+// sizes known only at run time, in seven shapes and many copies that differ in a constant. Only
+// compiled (scripts/compile-cost).
 #include <stdlib.h>
 
 #define NESTS(K)                                                                                   \

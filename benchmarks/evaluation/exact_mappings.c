@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The truth that predicted rankings are held against (scripts/evaluate.py): every load and store that the compiler left, told
- * by -fsanitize-coverage=trace-loads,trace-stores as it happens, through one set-associative LRU TLB for each base mapping: all
- * on base pages, one site on superpages in a heap of its own, everything on superpages. Independent of the plugin, of
- * sampling, and of the analysis: no correction for sets. Each miss is told with its reuse distance, the pages of the TLB's array that were
- * used since its own was, since what a walk costs depends on that: counted exactly, by the order of their last uses. One thread.
- *
- * SITES: where allocations come from: return addresses of the call and of the function around it (a wrapper has many
- * callers) in hex, relative to the executable, as 1a2b:3c4d (0:0: static data), with + between those of one site
- * (inlined copies) and commas between sites; TLB: entries and ways for base pages, entries and ways for superpages, 1 if they
- * share the first. At exit one JSON document on standard error; without SITES the sites that there are. */
+ * Exact reference for predicted rankings (scripts/evaluate.py).
+ * -fsanitize-coverage=trace-loads,trace-stores reports every load and store that is left after
+ * optimisation. Each goes through one set-associative LRU TLB for each base mapping: all on base
+ * pages, one site on superpages in a heap of its own, everything on superpages. Independent of the
+ * plugin, of sampling, and of the analysis: no correction for sets. Each miss has its exact reuse
+ * distance (pages of the TLB's array used since), since the price of a walk depends on it. One
+ * thread.
+ *  *
+ * SITES: allocation sites: return addresses of the call and of the function around it (a wrapper
+ * has many callers) in hex, relative to the executable, as 1a2b:3c4d (0:0: static data), with +
+ * between those of one site (inlined copies) and commas between sites; TLB: entries and ways for
+ * base pages, entries and ways for superpages, 1 if they share the first. At exit one JSON document
+ * on standard error; without SITES the sites found. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>
@@ -33,7 +36,8 @@ static void *pages(size_t bytes) {
   return p;
 }
 
-/* Sites: 0 is none. Each has a heap of its own in which its objects lie one behind the other, freed places taken again. */
+/* Sites: 0 is none. Each has its own heap, which places objects in sequence and reuses freed
+ * places. */
 struct site {
   uint64_t heap_end, live, peak, accesses, second_faults;
 };
@@ -51,8 +55,9 @@ struct hole {
 static struct hole *holes; /* freed places, newest first, by a hash of site and size */
 static uint32_t hole_heads[1 << 16], hole_count = 1, free_hole;
 
-/* What lies at each 16 bytes: site in the high 16 bits, place in its heap / 16 in the others. And of each page whether the kernel has
- * yet to give it: fresh memory from calloc that is read first is its page of zeros until it is written, which is a second fault. */
+/* Site (high 16 bits) and place in its heap / 16 (other bits) for each 16 bytes; and whether the
+ * kernel has given each page. Fresh calloc memory that is read first is the zero page; the first
+ * write is a second fault. */
 enum { kWritten, kFresh, kReadFirst, kRegionPages = 1 << (kRegionShift - 12) };
 struct region {
   uint64_t number; /* 0: free slot */
@@ -80,7 +85,7 @@ static struct region *region_of(uint64_t number, int make) {
   }
 }
 
-/* site: of which a new caller is; 0: of a new one. */
+/* site: of the caller, if it is new; 0: makes a new site. */
 static unsigned site_of(uintptr_t caller, uintptr_t around, unsigned site) {
   for (unsigned i = 0; i < caller_count; i++)
     if (callers[i].address == caller && callers[i].around == around)
@@ -124,7 +129,7 @@ static void place(uintptr_t start, uint64_t bytes, unsigned site) {
   }
 }
 
-/* Called by the functions that the program calls; everything of it has frame pointers. */
+/* Called by the functions that the program calls; all of this code has frame pointers. */
 static void allocated(void *p, size_t bytes, const uintptr_t *frame) {
   if (!p || inside)
     return;
@@ -141,7 +146,7 @@ static void allocated(void *p, size_t bytes, const uintptr_t *frame) {
 /* glibc's header: the chunk's size, with three flags. */
 static size_t usable(void *p) { return ((size_t *)p)[-1] & ~(size_t)7; }
 
-/* Returns its bytes; 0: not one that we know. */
+/* Returns its bytes; 0: an unknown object. */
 static uint64_t freed(void *p) {
   if (!p || inside)
     return 0;
@@ -151,7 +156,7 @@ static uint64_t freed(void *p) {
     return 0;
   const unsigned site = (unsigned)(grain >> 48);
   const uint64_t packed = (grain & 0xffffffffffff) << 4;
-  /* The object goes on while what lies there is the next piece of the same heap. */
+  /* The object continues while the next 16 bytes are the next part of the same heap. */
   uint64_t bytes = 0;
   const uint64_t most = usable(p);
   for (uintptr_t at = (uintptr_t)p; bytes < most; at += 16, bytes += 16) {
@@ -174,7 +179,7 @@ static uint64_t freed(void *p) {
 }
 static void given_back(uintptr_t start, uintptr_t end);
 
-/* Below, what calloc returns may be memory that malloc has cleared itself. */
+/* Below this size, calloc may return memory that malloc has cleared itself. */
 enum { kMappedBytes = 128 << 10 };
 
 void *malloc(size_t n) {
@@ -200,7 +205,8 @@ void free(void *p) {
   extern void __libc_free(void *);
   const uint64_t bytes = freed(p);
   __libc_free(p);
-  /* The largest threshold that glibc's malloc comes to by itself: what is larger was mapped, and is now unmapped. */
+  /* The largest threshold that glibc's malloc sets by itself: a larger block was mapped, and is now
+   * unmapped. */
   if (bytes >= (uint64_t)32 << 20)
     given_back((uintptr_t)p, (uintptr_t)p + bytes);
 }
@@ -224,11 +230,11 @@ struct touched {
   uint64_t page;
   uint32_t moment;
 };
-/* The moments of an array; at most of them nobody was used last. */
+/* The moments of an array; at most of them no page was used last. */
 enum { kBlock = 1024, kLeastMoments = 1 << 16, kMostMoments = 1 << 28, kMostDistances = 1 << 26 };
 struct order {
-  uint32_t *who;    /* by moment: which page was used last then, numbered from 1 */
-  uint32_t *in_use; /* by block of moments: of how many pages it holds the last use */
+  uint32_t *who;    /* by moment: the page used last then, numbered from 1 */
+  uint32_t *in_use; /* by block of moments: number of pages whose last use is in it */
   uint32_t now, end, live;
   uint64_t *distances; /* misses by distance */
   uint32_t farthest;
@@ -251,7 +257,7 @@ static struct lane lanes[kMostLanes];
 static unsigned lane_count;
 static int shared;
 
-/* Where the table has a page's number, or room for it. */
+/* Returns the table's slot of a page's number, or a free one. */
 static uint32_t *number_at(struct lane *l, uint64_t page) {
   uint64_t at = hash(page) % l->seen_slots;
   while (l->seen[at] && l->touched[l->seen[at]].page != page)
@@ -259,7 +265,7 @@ static uint32_t *number_at(struct lane *l, uint64_t page) {
   return &l->seen[at];
 }
 
-/* The number of a page; one that is new, or was given back, has moment 0. */
+/* Returns the number of a page; a page that is new, or was given back, has moment 0. */
 static uint32_t number_of(struct lane *l, uint64_t page) {
   if (2 * l->seen_count >= l->seen_slots) {
     uint32_t *old = l->seen;
@@ -283,7 +289,7 @@ static uint32_t number_of(struct lane *l, uint64_t page) {
   return *at;
 }
 
-/* Pages used since that moment. */
+/* Returns the number of pages used since that moment. */
 static uint32_t used_since(const struct order *o, uint32_t moment) {
   uint32_t count = 0;
   const uint32_t block = moment / kBlock;
@@ -311,7 +317,7 @@ static void use_now(struct order *o, struct touched *all, uint32_t number) {
     memset(o->who + to, 0, (o->end - to) * sizeof *o->who);
     for (uint32_t b = 0; b * kBlock < o->end; b++)
       o->in_use[b] = (b + 1) * kBlock <= to ? kBlock : b * kBlock < to ? to - b * kBlock : 0;
-    o->in_use[0]--; /* moment 0 is nobody's */
+    o->in_use[0]--; /* moment 0 belongs to no page */
     o->now = to;
     o->end = 4 * (uint64_t)o->live < kLeastMoments ? kLeastMoments : 4 * o->live;
     if (o->end > kMostMoments)
@@ -354,7 +360,8 @@ static void look_up(struct lane *l, uint64_t page) {
   use_now(&a->order, l->touched, number);
 }
 
-/* Base pages alone: a heap of superpages keeps its own. Their next touch is a first one, and no TLB has them. */
+/* Base pages only: a heap of superpages keeps its pages. Their next touch is a first touch, and no
+ * TLB has them. */
 static void given_back(uintptr_t start, uintptr_t end) {
   for (unsigned i = 0; i < lane_count; i++)
     for (uint64_t small = start >> 12; small << 12 < end; small++) {
@@ -433,7 +440,8 @@ static void make(struct array *a, uint32_t entries, uint32_t ways) {
   a->order.end = kLeastMoments;
 }
 
-/* Misses of one page size by distance: [distance, misses], those within a 64th of each other together. */
+/* Prints misses of one page size by distance: [distance, misses]; distances within a 64th are
+ * joined. */
 static void report_distances(const char *name, const struct lane *l, unsigned size) {
   const char *comma = "";
   fprintf(stderr, ", \"%s\": [", name);

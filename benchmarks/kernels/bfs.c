@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// bfs: breadth-first search, top down, on an R-MAT graph (Chakrabarti et al. 2004; a, b, c = 0.57, 0.19, 0.19) in CSR.
-// The vertex array is read at random by neighbour; the neighbour array in short runs at random places.
+// bfs: top-down breadth-first search on an R-MAT graph in CSR (Chakrabarti 2004; .57 .19 .19).
+// Vertices are read at random by neighbour; the neighbour array in short runs at random places.
 //   bfs [log2 of the vertices] [edges for each vertex] [searches]
 #include <stdint.h>
 #include <stdio.h>

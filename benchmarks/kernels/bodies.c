@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// bodies: each of some bodies attracts each other. Negative control: all of them fit the first-level cache, and the processor
-// multiplies and divides.
+// bodies: all bodies attract each other. Negative control: they fit the first-level cache, and the
+// time is spent in multiplications and divisions.
 //   bodies [bodies] [steps]
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// colsum: column sums and row sums of a row-major matrix. The column pass reads one element a page; the row pass
-// streams over the same memory, so one object has both patterns and the worse one decides.
+// colsum: column sums and row sums of a row-major matrix. The column pass reads one element a page;
+// the row pass streams over the same memory. The object has both patterns; the worse one decides.
 //   colsum [rows] [columns] [repeats]
 #include <stdio.h>
 #include <stdlib.h>

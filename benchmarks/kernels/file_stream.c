@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// file_stream: a file read through one buffer, from its beginning to its end. Negative control: the kernel copies, the buffer is
-// small, and nothing is met again before all of it has been.
+// file_stream: a file read through one buffer, from beginning to end. Negative control: the kernel
+// copies, the buffer is small, and no byte is used again before all others were.
 //   file_stream [megabytes of the file] [passes]
 #include <stdint.h>
 #include <stdio.h>

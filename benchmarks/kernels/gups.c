@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// gups: random read-modify-write of one table (the idea of HPC Challenge RandomAccess). Every update is a new page.
+// gups: random read-modify-write of one table, as HPC Challenge RandomAccess: a new page each time.
 // The same update stream applied twice restores the table, which is how the result is verified.
 //   gups [log2 of the entries] [updates for each entry, in percent]
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// hash_probe: an open-addressing hash table of 16-byte entries, filled to one half, then probed; half of the probes
-// miss. The table comes from calloc and is written in hash order: nothing proves it filled before the probes begin.
+// hash_probe: an open-addressing hash table of 16-byte entries, filled to one half, then probed;
+// half of the probes miss. The table comes from calloc and is filled in hash order: no proven fill.
 //   hash_probe [log2 of the slots] [probes]
 #include <stdint.h>
 #include <stdio.h>

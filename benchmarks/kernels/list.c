@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// list: many singly linked lists of small nodes, grown in turn, so that neighbours in a list are far apart in memory.
+// list: many singly linked lists of small nodes, grown in turn: neighbours lie far apart in memory.
 // No object is big; only the site as a whole is.
 //   list [nodes] [lists] [walks]
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// lz: a compressor of the deflate kind: the longest match in the last 32 KiB, by chains of positions with the same hash; what it
-// writes is expanded again and compared. Negative control: window, table and chains stay within the TLB's reach.
+// lz: a compressor of the deflate kind. It finds the longest match in the last 32 KiB by chains of
+// positions with equal hash. The output is expanded and compared. Negative control: fits the TLB.
 //   lz [megabytes of text] [longest chain]
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static uint32_t hash(const unsigned char *p) {
   return word * 2654435761u >> 17;
 }
 
-/// Words of a language of 4096, a few of them often.
+/// Words of a language of 4096 words, some of them frequent.
 static void write_text(unsigned char *text, size_t bytes) {
   uint32_t x = 88675123u;
   for (size_t i = 0; i < bytes;) {

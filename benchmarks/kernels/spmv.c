@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// spmv: gradient descent for a sparse least-squares problem, y = A x and x = x - w A' y with A in CSR.
+// spmv: gradient descent for sparse least squares, y = A x and x = x - w A' y with A in CSR.
 // The value and index arrays stream; x is gathered in one product and scattered in the other.
 //   spmv [log2 of the rows] [log2 of the columns] [entries a row] [iterations]
 #include <stdint.h>

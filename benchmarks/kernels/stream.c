@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// stream: copy and triad over three arrays. Negative control: the prefetchers hide most of the page walks, so superpages save
-// little but the faults of the first touch.
+// stream: copy and triad over three arrays. Negative control: prefetchers hide most page walks, so
+// superpages save little except the faults of the first touch.
 //   stream [megabytes an array] [repeats]
 #include <stdio.h>
 #include <stdlib.h>

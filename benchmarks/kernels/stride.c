@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// stride: passes over one array with growing steps, the second kernel of Magee and Qasem 2009, section 5.
-// Small steps stream (the prefetcher hides the page walks); from a step of one page on, each access is a new page.
+// stride: passes over an array with growing steps, the second kernel of Magee and Qasem (2009, 5).
+// Small steps stream (the prefetcher hides walks); from one page on, each access is a new page.
 //   stride [megabytes] [largest step in elements] [accesses for each step]
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // transpose: out-of-place transposition of an n x n matrix of doubles, row by row of the source.
-// The destination is walked down its columns: one new page for each element once a row is longer than a page.
-// It is the kernel of Magee and Qasem 2009, section 5 (n = 50..300 there; 4096 and more for today's TLBs).
+// The destination is walked down its columns: a new page for each element if a row exceeds a page.
+// From Magee and Qasem 2009, section 5 (n = 50..300 there; 4096 and more for today's TLBs).
 //   transpose [n] [repeats]
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
   fill(a, n);
   for (size_t r = 0; r < repeats; r++) {
     transpose(b, a, n);
-    a[r % (n * n)] += 1; // the next round has something new to move
+    a[r % (n * n)] += 1; // gives the next round new values to move
   }
   printf("transpose n=%zu repeats=%zu checksum=%016llx\n", n, repeats,
          (unsigned long long)checksum(b, n));

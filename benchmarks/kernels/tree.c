@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tree: a binary search tree of 128-byte records with random keys: insertion, then lookups of which half miss.
+// tree: a binary search tree of 128-byte records with random keys; half of the lookups miss.
 //   tree [records] [lookups]
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// unordered_map: counting words (64-bit keys) in a std::unordered_map: 32-byte nodes and a bucket array that is
-// rehashed as it grows; then lookups.
+// unordered_map: counts words (64-bit keys) in a std::unordered_map: 32-byte nodes and a bucket
+// array that is rehashed as it grows; then lookups.
 //   unordered_map [keys] [lookups]
 #include <cstdint>
 #include <cstdio>

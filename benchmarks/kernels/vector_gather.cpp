@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// vector_gather: a particle system on std::vector. The particles are pushed back one by one (the vector grows by
-// doubling), each has a few random partners, and every step gathers from the partners.
+// vector_gather: a particle system on std::vector. push_back adds the particles (the vector grows
+// by doubling), each has a few random partners, and every step gathers from the partners.
 //   vector_gather [particles] [partners] [steps]
 #include <cstdint>
 #include <cstdio>

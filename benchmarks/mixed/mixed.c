@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mixed: one program with sites that deserve superpages beside sites that must not get them. A page-size choice for
-// the whole heap is wrong for one or the other; a choice by size alone is wrong too, since the largest object is cold.
+// mixed: one program with sites that need superpages beside sites that must not get them. One page
+// size for the heap is wrong for some; so is a choice by size, since the largest object is cold.
 //
 //   site                 size (default)          use
 //   field                1 GiB                   hot: updated at random
@@ -145,7 +145,7 @@ static void field_new(struct world *w) {
 
 static void field_update(struct world *w, uint64_t updates) {
   size_t at = 1;
-  for (uint64_t i = 0; i < updates; i++) { // where to go next depends on what is found
+  for (uint64_t i = 0; i < updates; i++) { // the next place depends on the value found
     double value = w->field[at];
     w->field[at] = 0.5 * value + 1;
     at = below(mix(at + i + (uint64_t)value), w->cells);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BT-like: an implicit time step by alternating directions, block tridiagonal systems (3 x 3) along x, y and
-// z. x and y are partitioned by planes of z, the z sweep by rows of y: pages have two kinds of users.
+// BT-like: an implicit time step by alternating directions, block tridiagonal systems (3 x 3) along
+// x, y and z. x and y are partitioned by planes of z, the z sweep by rows of y: pages have two
+// kinds of users.
 // Result: the lowest mode must decay by 1 / (1 + r lambda mu) for each direction and step.
 #include "kernel.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CG-like: conjugate gradients on a random sparse, diagonally dominant matrix. Each thread owns rows of the matrix
-// and pieces of the vectors; the multiplied vector is gathered from everywhere.
+// CG-like: conjugate gradients on a random sparse, diagonally dominant matrix. Each thread owns
+// rows of the matrix and pieces of the vectors; the multiplied vector is gathered from everywhere.
 // Result: the true residual must have fallen by 1e-6.
 #include "kernel.h"
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FT-like: three-dimensional fast Fourier transforms. x and y are partitioned by planes of z, the z transform by
-// rows of y: every page has one node's threads for users in half of the passes and another's in the other half, and a few
-// steps only: the case in which moving pages once cost more than it saved. As in the kernel that it is like, several lines are
-// transformed at a time through a buffer, and rows are one element longer than a power of two: otherwise the z transform would
-// miss the cache with each element, and nearly all traffic were its own.
+// FT-like: three-dimensional fast Fourier transforms. x and y are partitioned by planes of z, the z
+// transform by rows of y. Every page is used by one node's threads in half of the passes and by
+// another's in the other half, for a few steps only. In the paper, moving pages cost more here than
+// it saved. As in the original kernel, several lines are transformed at a time through a buffer,
+// and rows are one element longer than a power of two. Otherwise the z transform would miss the
+// cache with each element, and nearly all traffic would be its own.
 // Result: forward and backward must give the data back.
 #include "kernel.h"
 #include <complex.h>
 
 enum { kBlock = 16 };
 
-// In place, n a power of two, on so many neighbouring lines with a stride; through a buffer.
+// Transforms `lines` neighbouring lines in place, n a power of two, with a stride; through a
+// buffer.
 static void fft(double complex *u, size_t stride, int n, int lines, int sign, double scale,
                 double complex *b) {
   for (int i = 0, j = 0; i < n; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel.h decides what the seven NUMA kernels have in common: arguments (SIZE STEPS [parallel]), arrays, and the
-// trap: all data is initialised by one thread, so that first touch puts it all on that thread's node, unless
-// "parallel" asks for the cure. Each kernel checks its result against mathematics, prints one line, and
-// exits with 1 when it is wrong.
+// kernel.h: shared by the seven NUMA kernels: arguments (SIZE STEPS [parallel]), arrays, and the
+// initialisation. One thread initialises all data, so first touch puts it all on that thread's
+// node; with "parallel" each thread initialises its own. Each kernel checks its result against
+// mathematics, prints one line, and exits with 1 if it is wrong.
 #ifndef BENCHMARKS_NUMA_KERNEL_H
 #define BENCHMARKS_NUMA_KERNEL_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LU-like: symmetric successive over-relaxation on a Poisson problem of several variables, in wavefronts: each thread
-// owns rows of y and works on plane z as soon as its neighbour is done with it. A page holds the rows of
-// several threads, so no node is the right one for it.
-// Result: 24 steps must take the residual below a quarter (0.157 for the default size, in whatever threads).
+// LU-like: symmetric successive over-relaxation on a Poisson problem of several variables, in
+// wavefronts. Each thread owns rows of y and works on plane z once its neighbour has finished it. A
+// page holds the rows of several threads, so no single node is right for it.
+// Result: 24 steps must take the residual below a quarter (0.157 for the default size, any
+// threads).
 #include "kernel.h"
 #include <omp.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MG-like: multigrid V-cycles for a Poisson problem in three dimensions. Every level is partitioned by planes of z;
-// each page has one user and few neighbours.
+// MG-like: multigrid V-cycles for a Poisson problem in three dimensions. Every level is partitioned
+// by planes of z; each page has one user and few neighbours.
 // Result: ten cycles must take the residual below a hundredth (0.002 for the default size).
 #include "kernel.h"
 
@@ -10,7 +10,7 @@ static double *u[MOST_LEVELS], *f[MOST_LEVELS], *r[MOST_LEVELS];
 
 static size_t cells(int n) { return (size_t)(n + 2) * (n + 2) * (n + 2); }
 
-// r = f - A u; smoothing needs the old values everywhere (damped Jacobi), so it goes through r too.
+// r = f - A u; smoothing needs all old values (damped Jacobi), so it goes through r too.
 static void residual(int level, int n) {
   const size_t row = n + 2, plane = row * row;
   const double *v = u[level], *g = f[level];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SP-like: alternating directions with scalar pentadiagonal systems, 1 + r D + s D^2, for five variables
-// that lie in arrays of their own. x and y are partitioned by planes of z, the z sweep by rows of y.
+// SP-like: alternating directions with scalar pentadiagonal systems, 1 + r D + s D^2, for five
+// variables that lie in arrays of their own. x and y are partitioned by planes of z, the z sweep by
+// rows of y.
 // Result: the lowest mode must decay by 1 / (1 + r lambda + s lambda^2) for each direction and step.
 #include "kernel.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// matmul: c = a b for square matrices of doubles, in the order of the textbook: b is read down its columns.
+// matmul: c = a b for square matrices of doubles, in textbook order: b is read down its columns.
 //   matmul [n] [repeats]
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// matmul_rows: c = c + a b for square matrices of doubles, with the two inner loops exchanged, so that all of them are
+// matmul_rows: c = c + a b for square matrices of doubles. The inner loops are exchanged: all are
 // read along their rows and the inner loop is vectorised.
 //   matmul_rows [n] [repeats]
 #include <stdio.h>

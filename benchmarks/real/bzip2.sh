@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# bzip2: block sorting in a few megabytes. Predicted "no gain" beyond noise; must be neither slower nor bigger.
+# bzip2: block sorting in a few megabytes. The prediction is "no gain" beyond noise: neither slower
+# nor bigger.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=bzip2
 # shellcheck disable=SC2086
-# Linked with its own library statically: Debian's rule makes a shared one, and the system's would be used instead.
+# Linked statically with its own library: Debian's rule makes a shared one, and the system's would
+# be used instead.
 build_in() {
   make -j1 CC="$CC" CFLAGS="$CFLAGS -D_FILE_OFFSET_BITS=64" LDFLAGS="$LDFLAGS" libbz2.a bzip2.o
   $CC $CFLAGS -o bzip2 bzip2.o libbz2.a $LDFLAGS

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # gawk: an awk program that counts words and pairs of words in associative arrays. Buckets, nodes
-# and strings are millions of small objects, and each doubling of a hash table links them anew.
+# and strings are millions of small objects, and each doubling of a hash table relinks them.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=gawk
 build_in() {

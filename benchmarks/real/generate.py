@@ -30,7 +30,7 @@ def text(megabytes, seed):
         picked = rng.choices(words, weights, k=24000)
         for i in range(0, len(picked), 12):
             if lines and rng.random() < 0.2:
-                line = lines[int(rng.random() * len(lines))]  # something said before, perhaps long ago
+                line = lines[int(rng.random() * len(lines))]  # a random earlier line
             else:
                 line = " ".join(picked[i:i + 12]) + "\n"
                 if len(lines) < 500000:
@@ -134,7 +134,7 @@ def minimap2(reads, seed):
         length = 5000 + int(uniform() * 10000)
         start = int(uniform() * (len(genome) - length))
         pieces = []
-        while length > 0:  # 5 % errors: letters left out, put in, or others
+        while length > 0:  # 5 % errors: missing, added or changed letters
             step = 1 + int(rng.expovariate(0.05))
             pieces += genome[start:start + step], errors[int(uniform() * len(errors))]
             start, length = start + step + int(uniform() * 2), length - step
@@ -185,7 +185,7 @@ def genome(megabytes, seed):
     text = bytearray()
     while len(text) < size:
         text += rng.randbytes(1000 + int(rng.random() * 3000)).translate(letters)
-        length = 300 + int(rng.random() * 2000)  # something earlier, a few of its letters changed
+        length = 300 + int(rng.random() * 2000)  # an earlier part with some letters changed
         start = int(rng.random() * max(1, len(text) - length))
         repeat = text[start:start + length]
         for _ in range(len(repeat) // 50):
@@ -197,7 +197,7 @@ def genome(megabytes, seed):
 def transport(sources, targets, seed):
     rng = random.Random(seed)
     supply, demand = [0] * sources, [0] * targets
-    for _ in range(20 * max(sources, targets)):  # as much is wanted as there is: solvable
+    for _ in range(20 * max(sources, targets)):  # demand equals supply, so it is solvable
         supply[int(rng.random() * sources)] += 1
         demand[int(rng.random() * targets)] += 1
     print("Minimize\n cost:")

@@ -17,7 +17,7 @@ prepare() {
     }
   done
 }
-# The solution is compared; what it tells on the way has times in it.
+# The solution is compared; the log contains times.
 workload() {
   local problem=$inputs/transport-300.lp
   [ -z "$quick" ] || problem=$inputs/transport-180.lp

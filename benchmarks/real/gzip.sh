@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# gzip: a compressor whose tables fit the TLB's reach. Predicted "no gain" (as in Magee and Qasem 2009): the plugin must
-# leave it alone, and it must be neither slower nor bigger.
+# gzip: a compressor whose tables fit the TLB's reach. The prediction is "no gain" (as in Magee and
+# Qasem 2009): the plugin must choose no superpages, and it must be neither slower nor bigger.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=gzip
 build_in() {

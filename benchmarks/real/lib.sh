@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash
-# lib.sh decides how a real program is fetched from its Debian source package, built with and without the plugin by its
-# own build system, tested, and compared. Each NAME.sh sources it, sets `package` and the functions below, and calls
-# `real_main "$@"`.
+# lib.sh: downloads a real program's Debian source package, builds it with and without the plugin by
+# its own build system, tests and compares it. Each NAME.sh sources it, sets `package` and the
+# functions below, and calls `real_main "$@"`.
 #
 #   build_in VARIANT             in the source tree: builds with $CC, $CXX, $CFLAGS, $CXXFLAGS, $LDFLAGS
 #   test_in VARIANT              in the source tree: runs the program's own test suite, or a round trip where it has none
@@ -11,7 +11,8 @@
 #   ok_status                    optional: the exit status of a successful workload (a SAT solver's 10)
 #   extra_check                  optional: further comparisons of the two builds
 #
-# Nothing of the user's package configuration is changed: sources, lists and cache are private, below the work folder.
+# The user's package configuration stays unchanged: sources, lists and cache are private, below the
+# work folder.
 set -euo pipefail
 real_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$real_dir/../.." && pwd)
@@ -25,7 +26,8 @@ die() {
   exit 1
 }
 
-# The package sources of this system, binaries replaced by sources. Only Debian's own archives: others need not have any.
+# The package sources of this system, with sources in place of binaries. Only Debian's own archives,
+# since others may have none.
 private_apt() {
   apt_dir=$SMALLOC_WORK/apt
   apt_configuration=$apt_dir/apt.conf
@@ -46,7 +48,7 @@ CONF
   [ -n "$targets" ] || die "no package sources (apt): this system names none"
   while IFS='|' read -r _ site release component key; do
     case $component in main) ;; *) continue ;; esac
-    case $key in /* | *[0-9A-F]) key="[signed-by=$key] " ;; *) key="" ;; esac # not every apt knows that word
+    case $key in /* | *[0-9A-F]) key="[signed-by=$key] " ;; *) key="" ;; esac # not every apt has that option
     echo "deb-src $key$site $release $component"
   done <<<"$targets" | sort -u >"$apt_dir/sources.list"
 }
@@ -70,7 +72,7 @@ fetch() {
   touch "$where/.fetched"
 }
 
-# Sets the compilers for a variant: through the wrappers when they are built, otherwise with explicit flags.
+# Sets the compilers for a variant: the wrappers if they are built, otherwise explicit flags.
 use_variant() {
   CFLAGS="-O2 -g0" CXXFLAGS="-O2 -g0" LDFLAGS=""
   CC=${CLANG:-clang-22} CXX=${CLANGXX:-clang++-22}
@@ -87,8 +89,8 @@ use_variant() {
   export CC CXX CFLAGS CXXFLAGS LDFLAGS
 }
 
-# logged FOLDER LOG FUNCTION ARGUMENT: sets logged_status. It is not called as `logged ... ||`, because bash would then
-# go on after a failing command inside the function.
+# logged FOLDER LOG FUNCTION ARGUMENT: sets logged_status. Do not call it as `logged ... ||`,
+# because bash would then continue after a failing command inside the function.
 logged() {
   set +e
   (
@@ -100,7 +102,7 @@ logged() {
   set -e
 }
 
-# A build is made again when the plugin or the library is newer than it.
+# A build is repeated if the plugin or the library is newer.
 build() {
   local variant=$1 where=$SMALLOC_WORK/$package
   local tree=$where/$variant stamp=$where/.built-$variant
@@ -112,7 +114,8 @@ build() {
   use_variant "$variant"
   rm -rf "$tree"
   cp -a "$where/source" "$tree"
-  # Patches made some files newer than what was generated from them; with equal times nothing asks for the autotools.
+  # Patches made some files newer than the files generated from them; equal times keep make from
+  # calling the autotools.
   find "$tree" -type f -exec touch -d @1000000000 {} +
   say "building $package ($variant)"
   logged "$tree" "$where/build-$variant.log" build_in "$variant"
@@ -137,7 +140,7 @@ make_inputs() {
   (cd "$inputs" && prepare)
 }
 
-# Runs the workload of both builds and compares what they print, byte for byte.
+# Runs the workload of both builds and compares their output byte for byte.
 check() {
   local variant status
   make_inputs
@@ -156,7 +159,8 @@ check() {
   rm -f "$SMALLOC_WORK/$package"/{plain,ours}.out
 }
 
-# The high-water mark of the memory of a command, in KiB. A shell is a small parent, so its own size does not show.
+# Prints the high-water mark of a command's memory, in KiB. A shell is a small parent, so its own
+# size does not count.
 peak_kib() {
   python3 - "$@" <<'PY'
 import os, subprocess, sys, time

@@ -25,7 +25,7 @@ prepare() {
     }
   done
 }
-# It tells the time on standard error.
+# It prints times on standard error.
 workload() {
   echo "$SMALLOC_WORK/$package/$1/build/examples/bwt" \
     "$inputs/genome-$([ "$quick" ] && echo 4 || echo 24).txt -"

@@ -4,7 +4,7 @@
 # through index lists, and the names of rows and columns are small objects in hash tables.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=lp-solve
-# The list of files is from the library's own build script, which itself takes no compiler.
+# The list of files is from the library's own build script, which cannot set the compiler.
 build_in() {
   local sources
   sources=$(sed -n "s/^src='\(.*\)'\$/\1/p" lpsolve55/ccc)
@@ -16,7 +16,7 @@ build_in() {
     lp_solve.c $sources ../colamd/colamd.c -o lp_solve -lm -ldl $LDFLAGS
 }
 binary() { echo "$SMALLOC_WORK/$package/$1/lp_solve/lp_solve"; }
-# No suite of its own in the package: programs with known answers, one of them in both formats.
+# The package has no test suite: programs with known answers, one of them in both formats.
 test_in() {
   printf '%s;\n' 'max: 143 x + 60 y' '120 x + 210 y <= 15000' '110 x + 30 y <= 4000' \
     'x + y <= 75' >farm.lp

@@ -4,14 +4,14 @@
 # through one realloc: one site has small objects of every lifetime, and tables that double.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=lua5.4
-# Debian's makefile wants libtool for its shared library: the patch that brings it in is taken
-# back. The header that Debian's rules make tells the folder of modules; none are loaded here.
+# Debian's makefile needs libtool for its shared library: the patch that adds it is reverted.
+# Debian's rules make a header with the folder of modules; none are loaded here.
 build_in() {
   patch -R -p1 <debian/patches/0001-build-system.patch
   echo '#define DEB_HOST_MULTIARCH "any"' >src/lua5.4-deb-multiarch.h
   make -j1 -C src linux CC="$CC -std=gnu99" MYCFLAGS="$CFLAGS -Wno-everything" MYLDFLAGS="$LDFLAGS"
 }
-# No suite of its own in the package: known answers.
+# The package has no test suite: known answers.
 test_in() {
   src/lua - <<'LUA'
 local sieve, primes = {}, 0

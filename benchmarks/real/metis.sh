@@ -18,7 +18,7 @@ prepare() {
     }
   done
 }
-# Its report is compared, without the lines that tell time and memory. No files are written.
+# Its report is compared, without the lines with time and memory. It writes no files.
 workload() {
   local graph=$inputs/grid-120.graph
   [ -z "$quick" ] || graph=$inputs/grid-60.graph

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# minimap2: finds overlaps between DNA reads. Short words of all reads go to hash tables, then they
-# are looked up at random; what is made for one read is in a pool of its own on top of malloc. The
-# main thread waits while one other thread does all the work.
+# minimap2: finds overlaps between DNA reads. Short words of all reads go into hash tables and are
+# looked up at random. Objects of one read lie in a pool of its own on top of malloc. One thread
+# does all the work while the main thread waits.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=minimap2
-# Debian's patches take the vector instructions from a library, the original from the compiler.
+# Debian's patches take the vector instructions from a library, the original takes them from the
+# compiler.
 build_in() {
   patch -R -p1 <debian/patches/reenable-simde.patch
   patch -R -p1 <debian/patches/simde

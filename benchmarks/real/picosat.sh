@@ -15,7 +15,7 @@ solve() { # VARIANT FILE: exit status 10 means satisfiable, 20 unsatisfiable
   "$(binary "$1")" -n "$2" >/dev/null 2>&1 || status=$?
   echo "$status"
 }
-# No suite of its own in the package: known answers of both kinds.
+# The package has no test suite: known answers of both kinds.
 test_in() {
   python3 "$real_dir/generate.py" planted 200 800 >sat.cnf
   python3 "$real_dir/generate.py" ksat 150 900 >unsat.cnf

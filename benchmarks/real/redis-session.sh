@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# redis-session.sh SERVER CLIENT KEYS READS: becomes the server, so that its times and memory are what is measured,
-# while a client in the background fills it, reads keys at random inside the server, and prints a digest of the data.
+# redis-session.sh SERVER CLIENT KEYS READS: executes the server, so that its times and memory are
+# measured. A client in the background fills it, reads keys at random inside the server, and prints
+# a digest of the data.
 set -euo pipefail
 server=$1 client=$2 keys=$3 reads=$4
 folder=$(mktemp -d)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# redis: an in-memory store on the C library's malloc (MALLOC=libc). Keys, values and hash tables are small sites and
-# growing tables; client buffers are cold. The server is what is measured; a client in the background drives it.
+# redis: an in-memory store on the C library's malloc (MALLOC=libc). Keys, values and hash tables
+# are small sites and growing tables; client buffers are cold. The server is measured; a client in
+# the background sends it commands.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=redis
 build_in() {
@@ -15,7 +16,7 @@ test_in() {
       REDIS_LDFLAGS="$LDFLAGS" BUILD_TLS=no USE_SYSTEMD=no
     ./runtest --clients 1 --single unit/type/hash --single unit/type/string --single unit/type/zset --single unit/expire
   else
-    # its suite needs tclsh: a short conversation instead
+    # its suite needs tclsh: a short session replaces it
     "$real_dir/redis-session.sh" "$PWD/src/redis-server" "$PWD/src/redis-cli" 20000 20000 | grep -q '^digest [0-9a-f]\{40\}$'
   fi
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# sqlite3: a database in memory. Each of its pages of 4 KiB is an object of its own, and joins
-# visit them through an index, in an order far from that of their making.
+# sqlite3: a database in memory. Each of its pages of 4 KiB is a separate object. Joins visit them
+# through an index, in an order unlike that of their allocation.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=sqlite3
 build_in() {
@@ -9,7 +9,7 @@ build_in() {
   ./configure --disable-tcl --disable-readline --disable-shared --disable-load-extension
   make -j1 sqlite3
 }
-# Its suite needs the headers of tcl: known answers, and the structure checked by itself.
+# Its suite needs the headers of tcl: known answers, and its own check of the structure.
 test_in() {
   ./sqlite3 -batch -bail :memory: >known.out <<'SQL'
 create table numbers(n integer primary key, square integer, name text unique);

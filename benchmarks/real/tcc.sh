@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tcc: a C compiler on one big generated file, which it then runs in memory. Symbols and tokens are
-# small objects on hash chains, sections grow by realloc, and the code that is run is in a block of
-# malloc that mprotect makes executable.
+# small objects on hash chains. Sections grow by realloc. The executed code is in a block of malloc
+# that mprotect makes executable.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 package=tcc
 triplet() { dpkg-architecture -qDEB_HOST_MULTIARCH; }
@@ -35,7 +35,7 @@ prepare() {
 workload() {
   echo "$(command_of "$1") -run $inputs/tcc-$([ "$quick" ] && echo 10000 || echo 40000).c"
 }
-# What is run shows little of what was compiled: the object files have to be the same too.
+# The output depends on a small part of the compiled code, so the object files must be equal, too.
 extra_check() {
   local variant where=$SMALLOC_WORK/$package
   for variant in plain ours; do

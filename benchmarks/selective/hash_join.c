@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// hash_join: a small relation is put into a hash table, a large one is read in order, and each of its rows looks up its partner. The
-// table is a few hundredths of the memory.
+// hash_join: a small relation fills a hash table; a large one is read in order, and each row looks
+// up its partner. The table is a few hundredths of the memory.
 //   hash_join [log2 of the table's slots] [rows of the large relation, in millions] [rounds]
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// pagerank: ranks of a random graph in compressed form, pulled over incoming edges. The edges are most of the memory and are read in
-// order; the ranks, a few hundredths of it, are read in no order.
+// pagerank: ranks of a random graph in compressed form, pulled over incoming edges. The edges take
+// most of the memory and are read in order; the ranks, a few hundredths, are read at random.
 //   pagerank [log2 of the vertices] [edges a vertex] [iterations]
 #include <stdint.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// throughput: what allocation itself costs, with a fixed number of calls, so that times compare allocators.
+// throughput: the cost of allocation itself. The number of calls is fixed, so times are comparable.
 //   throughput MODE [threads] [millions of operations]
 // MODE: pair     a malloc and its free at once, 48 bytes (the fast path)
 //       small    random replacement among 20,000 live objects of 16..256 bytes
 //       mixed    the same, sizes 16 bytes..32 KiB, small ones more often
-//       realloc  200 buffers that grow by a quarter up to 256 KiB and start again (a sixteenth of the operations)
-//       cross    every object is freed by another thread than the one that made it (threads in a ring)
-// Prints a digest of what the objects held: it must not depend on the allocator.
+//       realloc  200 buffers that grow by a quarter up to 256 KiB (a sixteenth of the operations)
+//       cross    another thread than the allocating one frees every object (threads in a ring)
+// Prints a digest of the objects' contents, which must not depend on the allocator.
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>

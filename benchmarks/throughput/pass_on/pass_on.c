@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// pass_on decides nothing: malloc and free are one jump each to the next definition. What a program loses to it, every library
-// that only stands in between loses.
+// pass_on: malloc and free are one jump each to the next definition. Every library that only
+// forwards calls costs a program at least this much.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
