@@ -103,7 +103,7 @@ bool BigObjects::withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitInde
   if (!o.watched) {
     o.probe = from;
     o.probe_pages = 0;
-    o.still_looks = 0;
+    o.looks_without_growth = 0;
     watch(o, head, kSuper);
   }
   return true;
@@ -151,7 +151,7 @@ UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitInde
   o.mappings += kExpensiveMappings;
   o.superpages += count;
   if (count) {
-    o.untold = true;
+    o.site_unpublished = true;
     unrecorded_.store(true, std::memory_order_relaxed);
   }
   return units;
@@ -301,9 +301,9 @@ bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pag
   const bool grows = pages >= o.probe_pages + kGrowthPages;
   if (grows) {
     grown += static_cast<unsigned>((pages - o.probe_pages) / (kPagesPerUnit / kUnitParts) + 1);
-    o.still_looks = 0;
-  } else if (o.still_looks < kStillLooks)
-    o.still_looks++;
+    o.looks_without_growth = 0;
+  } else if (o.looks_without_growth < kStillLooks)
+    o.looks_without_growth++;
   o.probe_pages = static_cast<uint16_t>(pages);
   const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
   return grows && pages >= least && fills_in_order(address(a, head + o.probe), pages);
@@ -375,8 +375,9 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   }
   if (o.shows_data && o.ahead_units &&
       !reaches_tail(a, w.head, o)) { // the contents of the last units show whether they are filled
-    o.still_looks =
-        grown ? 0 : static_cast<uint8_t>(min_of(o.still_looks + 1u, unsigned{kStillLooks}));
+    o.looks_without_growth =
+        grown ? 0
+              : static_cast<uint8_t>(min_of(o.looks_without_growth + 1u, unsigned{kStillLooks}));
     return grown;
   }
   SpinGuard guard(lock_);

@@ -197,8 +197,8 @@ void *BigObjects::allocate(const BigRequest &request) {
     region_->charge_unasked(whole);
     charged = whole;
   }
-  const bool dear = held_back || (priced && request.written && transparent && kept == 0 &&
-                                  !touch_at_first_touch(first, whole, at_first_touch));
+  const bool expensive = held_back || (priced && request.written && transparent && kept == 0 &&
+                                       !touch_at_first_touch(first, whole, at_first_touch));
   if (transparent && !priced && request.written && kept == 0 && pooled.units() == 0 &&
       placed == 0 && config_.first_touch)
     config_.first_touch->sample(address(a, first), whole);
@@ -215,8 +215,8 @@ void *BigObjects::allocate(const BigRequest &request) {
   o.offset = static_cast<uint32_t>(offset);
   o.whole_units = whole;
   o.pooled = pooled;
-  o.mappings = 2 + borders + (dear ? kExpensiveMappings : 0);
-  o.demoted = dear;
+  o.mappings = 2 + borders + (expensive ? kExpensiveMappings : 0);
+  o.demoted = expensive;
   o.placed = placed != 0;
   o.medium = apart;
   o.promotable = request.promotable;
@@ -238,7 +238,7 @@ void *BigObjects::allocate(const BigRequest &request) {
   region_->uncharge_superpages(charged - fresh);
   region_->got_superpages(fresh);
   region_->counters().superpages_at_first_touch.add(fresh);
-  if (index == kBase || dear)
+  if (index == kBase || expensive)
     set_pending(o, may_wait(o));
   if (request.history && whole && (held_back || index == kBase))
     watch(o, first, index);

@@ -6,9 +6,9 @@
 
 namespace smalloc {
 
-bool BigObjects::init(Region &region, PageFallback &ladder, const Config &config) {
+bool BigObjects::init(Region &region, PageFallback &page_fallback, const Config &config) {
   region_ = &region;
-  page_fallback_ = &ladder;
+  page_fallback_ = &page_fallback;
   config_ = config;
   areas_[kBase].slice = Slice::kBigBase;
   areas_[kSuper].slice = Slice::kBigSuper;
@@ -158,7 +158,7 @@ bool BigObjects::release(void *p) {
     size_t used = o.offset + o.bytes;
     if (filled)
       fills_.filled(o.history, o.whole_units);
-    else if (o.watched && o.still_looks >= kStillLooks && o.probe < o.whole_units)
+    else if (o.watched && o.looks_without_growth >= kStillLooks && o.probe < o.whole_units)
       fills_.stayed_sparse(o.history);
     unwatch(o);
     set_pending(o, false);

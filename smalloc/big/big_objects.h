@@ -40,20 +40,20 @@ struct BigObject {
   bool demoted = false; ///< some unit lost its superpage at first touch, or it was too expensive
   bool medium = false;  ///< has advice of its own for 64 KiB pages
   /// Its site's statistics lack superpages that it lost or got after allocation.
-  bool untold = false;
+  bool site_unpublished = false;
   bool promotable = true; ///< this and the next four: as in BigRequest, for a copy of the object
   bool whole_superpages = false;
   PageKind first = PageKind::kSuperpage;
   uint32_t profile_worth = 0;
   numa::Placement placement;
-  uint32_t mappings;        ///< mappings charged to the budget
-  uint64_t history = 0;     ///< its key in FillHistory; 0: none
-  bool watched = false;     ///< look_ahead() observes its fill (big_ahead.cpp)
-  uint8_t still_looks = 0;  ///< consecutive looks that found nothing new in it
-  bool shows_data = false;  ///< a unit given ahead was seen to hold the program's data
-  uint16_t probe_pages = 0; ///< resident pages of the probe at the last look
-  uint32_t probe = 0;       ///< the unit on base pages that shows how far the object is filled
-  uint64_t given_ns = 0;    ///< when the units in front of the probe were given; 0: none were
+  uint32_t mappings;                ///< mappings charged to the budget
+  uint64_t history = 0;             ///< its key in FillHistory; 0: none
+  bool watched = false;             ///< look_ahead() observes its fill (big_ahead.cpp)
+  uint8_t looks_without_growth = 0; ///< consecutive looks that found nothing new in it
+  bool shows_data = false;          ///< a unit given ahead was seen to hold the program's data
+  uint16_t probe_pages = 0;         ///< resident pages of the probe at the last look
+  uint32_t probe = 0;    ///< the unit on base pages that shows how far the object is filled
+  uint64_t given_ns = 0; ///< when the units in front of the probe were given; 0: none were
   /// When the program reached the probe; 0: not yet, or before the first look.
   uint64_t begun_ns = 0;
   uint16_t begun_pages = 0; ///< resident pages of the probe at begun_ns
@@ -109,7 +109,7 @@ struct UnitCache {
   Run runs[kRuns] = {};
   unsigned size = 0;
   uint64_t kept_bytes = 0;
-  uint64_t regret_bytes = 0; ///< bytes released and not requested again since
+  uint64_t missed_bytes = 0; ///< bytes released and not requested again since
   uint64_t proven_bytes = 0; ///< bound that regret has proved useful
 };
 
@@ -131,9 +131,9 @@ public:
     /// Places a range on its NUMA nodes. Returns how many parts got a policy.
     unsigned (*place)(char *start, size_t bytes, numa::Placement placement) = nullptr;
   };
-  /// Sets the tables up. False: no memory for the tables. `ladder` is initialised and outlives this
+  /// Sets the tables up. False: no memory for the tables. `page_fallback` is initialised and outlives this
   /// object.
-  bool init(Region &region, PageFallback &ladder, const Config &config);
+  bool init(Region &region, PageFallback &page_fallback, const Config &config);
 
   /// Allocates a big object. Returns nullptr if there are no units, commit is refused, or the
   /// budget of mappings is used up. REQUIRES: bytes > 0; alignment is a power of two up to 1 GiB.

@@ -55,9 +55,9 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
   const uint32_t wanted = tail_bytes;
   tail_bytes = 0;
   const auto prove_tail = [&] {
-    if (cache_.regret_bytes < wanted)
+    if (cache_.missed_bytes < wanted)
       return;
-    cache_.regret_bytes -= wanted;
+    cache_.missed_bytes -= wanted;
     cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + wanted);
   };
   const unsigned best = find_kept(index, whole);
@@ -102,8 +102,8 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
 /// Precondition: lock_ is held. Unlocks it for a while.
 UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment) {
   uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
-  if (cache_.regret_bytes >= bytes && bytes <= most_kept_of_one()) {
-    cache_.regret_bytes -= bytes;
+  if (cache_.missed_bytes >= bytes && bytes <= most_kept_of_one()) {
+    cache_.missed_bytes -= bytes;
     cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + bytes);
   }
   make_room_beside_kept(bytes);
@@ -151,7 +151,7 @@ void BigObjects::evict(unsigned which) {
   cache_.size--;
   const uint64_t bytes = run.bytes();
   cache_.kept_bytes -= bytes;
-  cache_.regret_bytes = min_of(cache_.regret_bytes + bytes, config_.cache_bytes);
+  cache_.missed_bytes = min_of(cache_.missed_bytes + bytes, config_.cache_bytes);
   drop(areas_[run.slice], run.first, run.units(), bytes);
 }
 
@@ -189,7 +189,7 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
   const uint64_t most = most_kept_of_one();
   if (!keep || whole == 0 || whole_bytes > most || whole_bytes > limit) {
     if (keep && whole_bytes <= most)
-      cache_.regret_bytes = min_of(cache_.regret_bytes + whole_bytes, config_.cache_bytes);
+      cache_.missed_bytes = min_of(cache_.missed_bytes + whole_bytes, config_.cache_bytes);
     drop(a, first, count, bytes_used);
     return;
   }
@@ -199,7 +199,7 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
                             ? static_cast<uint32_t>(bytes_used - whole_bytes)
                             : 0;
   if (bytes_used > limit) {
-    cache_.regret_bytes = min_of(cache_.regret_bytes + tail_bytes, config_.cache_bytes);
+    cache_.missed_bytes = min_of(cache_.missed_bytes + tail_bytes, config_.cache_bytes);
     tail_bytes = 0;
   }
   const UnitIndex kept = whole + (tail_bytes != 0);

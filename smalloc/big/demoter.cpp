@@ -58,8 +58,8 @@ BigObjects::Handle BigObjects::next_unrecorded() {
       BigObject &o = a.objects[unit];
       if (o.units == 0)
         continue;
-      if (o.untold) {
-        o.untold = false;
+      if (o.site_unpublished) {
+        o.site_unpublished = false;
         return {a.slice, unit, &o};
       }
       unit += o.units - 1;
@@ -93,7 +93,7 @@ void BigObjects::given_back(const char *start, size_t bytes) {
       h.object->mappings++;
       h.object->demoted = true;
     }
-    h.object->untold = true;
+    h.object->site_unpublished = true;
     unrecorded_.store(true, std::memory_order_relaxed);
   }
 }
@@ -117,7 +117,7 @@ unsigned BigObjects::take_superpages_from(Area &a, UnitIndex head, unsigned most
     }
   }
   if (taken) {
-    o.untold = true;
+    o.site_unpublished = true;
     unrecorded_.store(true, std::memory_order_relaxed);
   }
   if (taken && &a == &areas_[kBase]) {

@@ -120,7 +120,7 @@ public:
   }
   /// True if the program's malloc serves the site's small objects: heap:guest, and the compiler has
   /// decided.
-  static bool stays_outside(const smalloc_cell *cell, size_t bytes) {
+  static bool bypasses_heaps(const smalloc_cell *cell, size_t bytes) {
     constexpr uint64_t kSmall = uint64_t{SMALLOC_SITE_SMALL} << 8 | SMALLOC_DECISION_RUNTIME;
     constexpr uint64_t kOthers =
         uint64_t{SMALLOC_SITE_UNDECIDED | SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_JOINS |
@@ -215,7 +215,7 @@ public:
   BrokenSuperpages &broken() { return broken_; }
   /// Handles memory that the program has released to the kernel by madvise().
   void given_back(const void *start, size_t bytes);
-  const PageFallback &ladder() const { return page_fallback_; }
+  const PageFallback &page_fallback() const { return page_fallback_; }
   Counters &counters() { return g_live.counters(); }
   ThpMode thp() const { return thp_; }
   uint64_t reach_bytes() const { return reach_bytes_; }
@@ -243,7 +243,7 @@ private:
   void load_directives();
   void start_agent();
   void show_agent();
-  void tell_sites();
+  void publish_sites();
   void agent_has_forked();
   void agent_after_fork_in_child();
   SMALLOC_COLD void agent_charged(SiteAccounts::Account account);

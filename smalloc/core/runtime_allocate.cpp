@@ -71,7 +71,7 @@ struct Refusals {
 
 void Runtime::charge_big(void *p, SiteAccounts::Account account) {
   if (BigObjects::Handle h = big_.find(p))
-    g_accounts.big_born(p, account, h.object->usable_bytes(), h.object->superpages);
+    g_accounts.note_big_allocated(p, account, h.object->usable_bytes(), h.object->superpages);
   if (SMALLOC_UNLIKELY(g_agent.active()))
     agent_charged(account);
 }
@@ -108,7 +108,7 @@ void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account acc
                                             : Refusals(counters()).first_since(before));
   }
   if (request.profile_worth)
-    tell_sites();
+    publish_sites();
   if (SMALLOC_UNLIKELY(page_fallback_.wants_to_warn()))
     warn_of_fallback();
   return p;
@@ -132,7 +132,7 @@ void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc
   if (SMALLOC_UNLIKELY(!p))
     counters().fallbacks.add();
   else if (SMALLOC_UNLIKELY(g_accounts.tracks_small()))
-    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
+    g_accounts.note_small_allocated(p, bytes, g_accounts.account_of(cell));
   if (SMALLOC_UNLIKELY(g_small.main_pages().due()))
     promote_small(g_small.main_pages(), 0);
   if (SMALLOC_UNLIKELY(g_small.growth_due()))
@@ -164,7 +164,7 @@ void *Runtime::placed_allocate(size_t bytes, size_t alignment, bool zero, smallo
   if (!p)
     return nullptr;
   if (SMALLOC_UNLIKELY(g_accounts.tracks_small()))
-    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
+    g_accounts.note_small_allocated(p, bytes, g_accounts.account_of(cell));
   SmallPages &pages = g_node_heaps.pages();
   if (superpages)
     pages.lower_reach(always ? 0 : SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes);
@@ -178,7 +178,7 @@ void *Runtime::class_allocate(size_t bytes, size_t alignment, bool zero, smalloc
     return small_allocate(bytes, alignment, zero, cell);
   void *p = g_small.class_allocate(bytes, alignment, zero);
   if (p && SMALLOC_UNLIKELY(g_accounts.tracks_small()))
-    g_accounts.small_born(p, bytes, g_accounts.account_of(cell));
+    g_accounts.note_small_allocated(p, bytes, g_accounts.account_of(cell));
   if (!p)
     counters().fallbacks.add();
   else if (SMALLOC_UNLIKELY(strategy_ == HeapStrategy::kMigrate &&

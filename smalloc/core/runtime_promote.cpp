@@ -53,12 +53,12 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
       pages.earn(promised, promised);
   pages.earn_time();
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
-  tell_sites();
+  publish_sites();
 }
 
 /// Records the superpages of big objects that have lost some to other objects, or got some while
 /// they were filled.
-void Runtime::tell_sites() {
+void Runtime::publish_sites() {
   while (BigObjects::Handle loser = big_.next_unrecorded())
     g_accounts.big_promoted(region_.unit_address(loser.slice, loser.head),
                             loser.object->superpages);
@@ -87,7 +87,7 @@ long Runtime::migrate_class_heap() {
 
 void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint64_t pause_ns) {
   big_.promote(h, price_, credit_ns, pause_ns, options_.promote == PromotePolicy::kEager);
-  tell_sites();
+  publish_sites();
   g_accounts.big_promoted(region_.unit_address(h.slice, h.head),
                           h.object->units ? h.object->superpages : 0);
 }

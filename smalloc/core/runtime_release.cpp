@@ -43,7 +43,7 @@ void Runtime::release(void *p) {
   }
   // Before the release: afterwards another thread may own the units.
   uint64_t bytes = h.object->usable_bytes();
-  g_accounts.big_died(p, bytes);
+  g_accounts.note_big_freed(p, bytes);
   SiteAccounts::Account account = SiteAccounts::kNoSite;
   if (SMALLOC_UNLIKELY(g_agent.active()))
     g_accounts.big_account(p, account);
@@ -56,7 +56,7 @@ void Runtime::release(void *p) {
 /// Marks a small object freed or resized. False: no live object starts at `p`, which has been
 /// reported.
 bool Runtime::may_end(const char *call, const void *p, ObjectNote &note) {
-  if (g_accounts.small_died(p, note))
+  if (g_accounts.note_small_freed(p, note))
     return true;
   BadPointerReport report;
   report.call = call;
@@ -104,7 +104,7 @@ void *Runtime::resize_big(void *p, size_t bytes) {
   if (!h || !g_accounts.big_account(p, account))
     return big_.resize(p, bytes);
   // Before the resize: another thread may own the old units as soon as the pages have moved.
-  g_accounts.big_died(p, h.object->usable_bytes());
+  g_accounts.note_big_freed(p, h.object->usable_bytes());
   void *r = big_.resize(p, bytes);
   charge_big(r ? r : p, account);
   return r;

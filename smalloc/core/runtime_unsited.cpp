@@ -93,7 +93,7 @@ unsigned Runtime::look_ahead(bool all) {
   if (!big_.watched())
     return 0;
   const unsigned grown = big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all);
-  tell_sites();
+  publish_sites();
   return grown;
 }
 

@@ -61,7 +61,7 @@ void *allocate(size_t bytes, size_t alignment, bool zero, smalloc_pages pages) {
 
 /// True if malloc_usable_size accepts the objects of malloc. An allocator before libsmalloc may not
 /// define it. The call then reaches another allocator, to which these objects are foreign.
-bool tells_sizes() {
+bool next_knows_sizes() {
   return !smalloc::another_free_is_first() ||
          smalloc::image_defines(smalloc::g_own.visible_free, "malloc_usable_size");
 }
@@ -113,7 +113,7 @@ SMALLOC_EXPORT void sfree(void *p) {
 SMALLOC_EXPORT size_t smalloc_usable_size(const void *p) {
   if (g_range.contains(p))
     return g_runtime.usable_bytes(p);
-  return p && tells_sizes() ? malloc_usable_size(const_cast<void *>(p)) : 0;
+  return p && next_knows_sizes() ? malloc_usable_size(const_cast<void *>(p)) : 0;
 }
 SMALLOC_EXPORT int smalloc_is_ours(const void *p) { return g_range.contains(p); }
 

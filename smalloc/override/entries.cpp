@@ -31,7 +31,7 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 
 namespace {
 /// Serves a direct site's request when the thread's budget is used up.
-void *ask_at_direct(size_t bytes, smalloc_cell *cell) {
+void *allocate_at_direct(size_t bytes, smalloc_cell *cell) {
   return g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
 /// Serves a direct site's request from the thread's cache, if it may. nullptr: the cache has no
@@ -50,9 +50,9 @@ __attribute__((noinline)) void *fill_at_direct(size_t bytes) {
              : jepriv_malloc(bytes);
 }
 // Both functions are separate, so that the path through the thread's cache saves no register.
-__attribute__((noinline)) void *asked_or(size_t bytes, smalloc_cell *cell,
-                                         smalloc_otherwise *otherwise, const void *argument) {
-  void *p = ask_at_direct(bytes, cell);
+__attribute__((noinline)) void *allocate_or(size_t bytes, smalloc_cell *cell,
+                                            smalloc_otherwise *otherwise, const void *argument) {
+  void *p = allocate_at_direct(bytes, cell);
   return p ? p : otherwise(bytes, argument);
 }
 __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *otherwise,
@@ -66,14 +66,14 @@ __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t b
     return g_runtime.joining_allocate(cell, bytes);
   if (bytes >= smalloc::kSuperpageBytes ||
       SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
-    return ask_at_direct(bytes, cell);
+    return allocate_at_direct(bytes, cell);
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
 }
 /// Serves malloc and operator new without the thread's cache. Separate, so that the path through
 /// the cache saves no register first.
 __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *cell) {
-  return smalloc::Runtime::stays_outside(cell, bytes)
+  return smalloc::Runtime::bypasses_heaps(cell, bytes)
              ? nullptr
              : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
@@ -83,7 +83,7 @@ inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
     if (smalloc::JoiningHeap::takes(bytes))
       return allocate_at_joining(cell, bytes);
     if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
-      return ask_at_direct(bytes, cell);
+      return allocate_at_direct(bytes, cell);
     void *p = take_at_direct(bytes);
     return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
   }
@@ -94,7 +94,7 @@ inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
 SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
                                         smalloc_otherwise *otherwise, const void *argument) {
   if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
-    return asked_or(bytes, cell, otherwise, argument);
+    return allocate_or(bytes, cell, otherwise, argument);
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : filled_or(bytes, otherwise, argument);
 }
@@ -118,7 +118,7 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
       smalloc::Runtime::disarm_if_absurd(total);
       return jepriv_calloc(1, total);
     }
-  } else if (smalloc::Runtime::stays_outside(cell, total)) {
+  } else if (smalloc::Runtime::bypasses_heaps(cell, total)) {
     return nullptr;
   }
   return g_runtime.site_allocate(cell, total, kMallocAlignment, true);
@@ -152,7 +152,7 @@ __attribute__((noinline)) void *begin_at(smalloc_cell *cell, size_t bytes) {
                ? g_runtime.joining_allocate(cell, bytes)
                : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
   if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
-    return ask_at_direct(bytes, cell);
+    return allocate_at_direct(bytes, cell);
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
 }
@@ -179,14 +179,14 @@ __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smal
 
 SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *cell) {
   if (!p)
-    return smalloc::Runtime::stays_outside(cell, bytes) ? nullptr : begin_at(cell, bytes);
+    return smalloc::Runtime::bypasses_heaps(cell, bytes) ? nullptr : begin_at(cell, bytes);
   if (bytes == 0)
     return nullptr;      // the program's realloc is libsmalloc's too, and frees
   if (g_range.covers(p)) // or in a returned part, which resize_ours() detects
     return resize_ours_kept(p, bytes, cell);
   // malloc may join the object with free neighbours and grow it in place: it stays there, whatever
   // its size.
-  return smalloc::Runtime::stays_outside(cell, bytes) ||
+  return smalloc::Runtime::bypasses_heaps(cell, bytes) ||
                  (bytes < smalloc::kSuperpageBytes &&
                   (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS))
              ? nullptr

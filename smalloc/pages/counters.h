@@ -111,7 +111,7 @@ struct CounterName {
       SMALLOC_REFUSAL(kind, name, 3, "pool_empty"), SMALLOC_REFUSAL(kind, name, 4, "limit"),       \
       SMALLOC_REFUSAL(kind, name, 5, "refused"), SMALLOC_REFUSAL(kind, name, 6, "no_memory"),      \
       SMALLOC_REFUSAL(kind, name, 7, "budget"), SMALLOC_REFUSAL(kind, name, 8, "mappings"),        \
-      SMALLOC_REFUSAL(kind, name, 9, "dear")
+      SMALLOC_REFUSAL(kind, name, 9, "expensive")
 inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(big_objects),
     SMALLOC_COUNTER(big_objects_now),

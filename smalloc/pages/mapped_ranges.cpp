@@ -59,8 +59,8 @@ void MappedRanges::insert(char *first, uint64_t units) {
 /// Advises superpages for the first units. Returns how many units have advice now. Too expensive
 /// units get none, since only a unit without advice may be collapsed later.
 uint64_t MappedRanges::advise(char *first, uint64_t units, FirstTouchCost *price) {
-  const bool dear = price && price->too_expensive();
-  const uint64_t cheap = dear ? 0 : price ? price->touch_and_advise(first, units) : units;
+  const bool expensive = price && price->too_expensive();
+  const uint64_t cheap = expensive ? 0 : price ? price->touch_and_advise(first, units) : units;
   if (cheap < units) {
     counters_
         ->not_on[static_cast<unsigned>(PageKind::kSuperpage)]

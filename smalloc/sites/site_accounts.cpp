@@ -216,7 +216,8 @@ SiteAccounts::BigNote *SiteAccounts::big_note(const void *p) const {
   return &big_notes_[slice == Slice::kBigSuper][region_->unit_of(slice, p)];
 }
 
-void SiteAccounts::big_born(const void *p, Account account, uint64_t bytes, uint32_t superpages) {
+void SiteAccounts::note_big_allocated(const void *p, Account account, uint64_t bytes,
+                                      uint32_t superpages) {
   BigNote *note = big_note(p);
   if (!note)
     return;
@@ -230,7 +231,7 @@ void SiteAccounts::note_why_less(Account account, uint32_t why) {
     __atomic_store_n(&g_live.contents().sites[account].why_less, why, __ATOMIC_RELAXED);
 }
 
-void SiteAccounts::big_died(const void *p, uint64_t bytes) {
+void SiteAccounts::note_big_freed(const void *p, uint64_t bytes) {
   BigNote *note = big_note(p);
   if (!note)
     return;
@@ -275,7 +276,7 @@ uint32_t SiteAccounts::sample_points(size_t bytes) {
   return points;
 }
 
-void SiteAccounts::small_born(const void *p, size_t bytes, Account account) {
+void SiteAccounts::note_small_allocated(const void *p, size_t bytes, Account account) {
   if (!tracks_small())
     return;
   bool all = tracking_ == Tracking::kExact;
@@ -303,7 +304,7 @@ void SiteAccounts::small_born(const void *p, size_t bytes, Account account) {
   publish_live(account);
 }
 
-bool SiteAccounts::small_died(const void *p, ObjectNote &note) {
+bool SiteAccounts::note_small_freed(const void *p, ObjectNote &note) {
   bool all = tracking_ == Tracking::kExact;
   if (!tracks_small())
     return true;
@@ -325,7 +326,7 @@ bool SiteAccounts::small_died(const void *p, ObjectNote &note) {
 
 void SiteAccounts::small_kept(const void *p, const ObjectNote &note) {
   if (tracking_ == Tracking::kExact)
-    small_born(p, note.weight, note.account);
+    note_small_allocated(p, note.weight, note.account);
   else if (note.weight && tracks_small() && objects_.insert(reinterpret_cast<uintptr_t>(p), note)) {
     SpinGuard guard(lock_);
     small_weight_[note.account] += note.weight;
@@ -336,7 +337,7 @@ void SiteAccounts::small_kept(const void *p, const ObjectNote &note) {
 void SiteAccounts::small_resized(const void *p, size_t bytes, size_t before, size_t after,
                                  ObjectNote note) {
   if (tracking_ == Tracking::kExact)
-    return small_born(p, bytes, note.account);
+    return note_small_allocated(p, bytes, note.account);
   // The weight of a sample scales with the size; an object without a sample stays without one.
   if (!note.weight || !before)
     return;

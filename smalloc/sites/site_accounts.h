@@ -43,18 +43,18 @@ public:
 
   /// Records why the account's objects got fewer superpages; see smalloc_live_site::why_less.
   void note_why_less(Account account, uint32_t why);
-  void big_born(const void *p, Account account, uint64_t bytes, uint32_t superpages);
-  void big_died(const void *p, uint64_t bytes);
+  void note_big_allocated(const void *p, Account account, uint64_t bytes, uint32_t superpages);
+  void note_big_freed(const void *p, uint64_t bytes);
   /// Records the new number of superpages of a live object.
   void big_promoted(const void *p, uint32_t superpages);
   /// Stores the account of the last object that started at `p`. False: none ever did.
   bool big_account(const void *p, Account &account) const;
 
-  void small_born(const void *p, size_t bytes, Account account);
+  void note_small_allocated(const void *p, size_t bytes, Account account);
   /// Records that an object is about to be freed. False, with exact tracking only: no live object
   /// starts at `p`; note.freed is true if one did.
-  bool small_died(const void *p, ObjectNote &note);
-  /// Reverts small_died(): the object was not freed.
+  bool note_small_freed(const void *p, ObjectNote &note);
+  /// Reverts note_small_freed(): the object was not freed.
   void small_kept(const void *p, const ObjectNote &note);
   /// Records that an object was resized to `bytes` and is now at `p`; its usable size changed from
   /// `before` to `after`. It stays with its site.

@@ -89,7 +89,7 @@ void heap_rows(Table &t) {
 
 const char *const kReasons[kWhyNots] = {
     "no libhugetlbfs", "no such size", "switched off", "pool empty", "limit",
-    "refused",         "no memory",    "budget",       "mappings",   "dear now"};
+    "refused",         "no memory",    "budget",       "mappings",   "expensive now"};
 
 /// Prints the pages that big objects got at first touch, and why not larger ones.
 void print_page_fallback(Table &t, const Counters &c) {

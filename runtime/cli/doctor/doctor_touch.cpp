@@ -64,22 +64,22 @@ void check_first_touch(const SystemView &system, Checks &checks) {
   }
   std::sort(super.begin(), super.end());
   const double least_base = *std::min_element(base.begin(), base.end());
-  const auto dear =
+  const auto expensive =
       std::count_if(super.begin(), super.end(), [&](double ms) { return ms > 2 * least_base; });
   const std::string figures = fmt::format("{:.1f} to {:.1f} ms, of its base pages {:.1f} ms",
                                           super.front(), super.back(), least_base);
-  if (static_cast<size_t>(dear) * 8 <= super.size())
+  if (static_cast<size_t>(expensive) * 8 <= super.size())
     checks.push_back(
         {"first-touch", Verdict::kOk, super.back(), "first touch of a superpage: " + figures, ""});
   else
     checks.push_back(
         {"first-touch", Verdict::kWarn, super.back(),
          fmt::format(
-             "first touch of a superpage: {}: dear for {} of {}, because a hypervisor takes "
+             "first touch of a superpage: {}: expensive for {} of {}, because a hypervisor takes "
              "free memory back or memory is fragmented; smalloc leaves the rest of an object on "
              "base "
              "pages until a loop pays for superpages",
-             figures, dear, super.size()),
+             figures, expensive, super.size()),
          "SMALLOC_CONF=populate:always # where a slow start does not matter"});
 }
 

@@ -36,11 +36,11 @@ struct BigAheadTest : testing::Test {
   void start(Region::Config config, PageBacking asked = PageBacking::kThp) {
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_page_fallback(ladder, counters, asked);
+    FakeOs::make_page_fallback(page_fallback, counters, asked);
     price.init(FakeOs::hooks());
     BigObjects::Config big_config{64 << 20};
     big_config.first_touch = &price;
-    ASSERT_TRUE(big.init(region, ladder, big_config));
+    ASSERT_TRUE(big.init(region, page_fallback, big_config));
   }
   char *make(size_t units, uint64_t history = FillHistory::key(&FakeOs::size, 200 * kMiB)) {
     BigRequest r;
@@ -72,7 +72,7 @@ struct BigAheadTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   FirstTouchCost price;
   BigObjects big;
 };

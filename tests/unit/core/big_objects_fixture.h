@@ -21,8 +21,8 @@ struct BigObjectsTest : testing::Test {
   void start(Region::Config config, BigObjects::Config big_config) {
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_page_fallback(ladder, counters);
-    ASSERT_TRUE(big.init(region, ladder, big_config));
+    FakeOs::make_page_fallback(page_fallback, counters);
+    ASSERT_TRUE(big.init(region, page_fallback, big_config));
   }
   char *make(size_t bytes, bool at_first_touch, size_t alignment = 16, bool zero = false) {
     BigRequest r;
@@ -35,7 +35,7 @@ struct BigObjectsTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   BigObjects big;
 };
 

@@ -285,10 +285,10 @@ TEST(BigObjectsMappings, StopAtTheBudget) {
   c.mapping_limit = 8 * 20;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   BigObjects big;
-  FakeOs::make_page_fallback(ladder, counters);
-  ASSERT_TRUE(region.init(c, counters) && big.init(region, ladder, {0}));
+  FakeOs::make_page_fallback(page_fallback, counters);
+  ASSERT_TRUE(region.init(c, counters) && big.init(region, page_fallback, {0}));
   BigRequest r;
   r.bytes = 3 * kMiB;
   void *last = nullptr;

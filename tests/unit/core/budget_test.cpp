@@ -152,11 +152,11 @@ struct ShortageTest : testing::Test {
     Region::Config config = FakeOs::config();
     config.pending = &pending;
     config.budget.bytes = 16 * kSuperpageBytes;
-    FakeOs::make_page_fallback(ladder, counters);
+    FakeOs::make_page_fallback(page_fallback, counters);
     BigObjects::Config c;
     c.may_demote = may_demote;
     c.small = &small;
-    ASSERT_TRUE(region.init(config, counters) && big.init(region, ladder, c));
+    ASSERT_TRUE(region.init(config, counters) && big.init(region, page_fallback, c));
     BigRequest r;
     r.bytes = 16 * kSuperpageBytes;
     cold = static_cast<char *>(big.allocate(r));
@@ -208,7 +208,7 @@ struct ShortageTest : testing::Test {
   char *cold, *hot;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   BigObjects big;
   SmallPages small;
   char *pages = nullptr;

@@ -207,11 +207,11 @@ struct FakeOs {
     return table;
   }
   /// Initialises a page fallback on the scripted system.
-  static void make_page_fallback(PageFallback &ladder, Counters &counters,
+  static void make_page_fallback(PageFallback &page_fallback, Counters &counters,
                                  PageBacking asked = PageBacking::kThp) {
     PageFallback::Config c;
     c.asked = asked;
-    ladder.init(hooks(), c, counters);
+    page_fallback.init(hooks(), c, counters);
   }
   static Region::Config config() {
     Region::Config c;

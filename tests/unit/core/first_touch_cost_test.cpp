@@ -67,20 +67,20 @@ TEST_F(FirstTouchCostTest, SavingsPayForLosses) {
     EXPECT_EQ(touch(8), 8u);
   EXPECT_EQ(touch(8), 8u); // all of them expensive
   EXPECT_FALSE(price.too_expensive());
-  UnitIndex dear = 8;
+  UnitIndex expensive = 8;
   while (!price.too_expensive())
-    dear += touch(8);
-  EXPECT_EQ(dear, allowed_after(40 * kSavingNs));
+    expensive += touch(8);
+  EXPECT_EQ(expensive, allowed_after(40 * kSavingNs));
 }
 
 TEST_F(FirstTouchCostTest, SavingsOfALongTimeAreBounded) {
   for (int i = 0; i < 1000; i++)
     EXPECT_EQ(touch(8), 8u);
   cheap = 0;
-  UnitIndex dear = 0;
+  UnitIndex expensive = 0;
   while (!price.too_expensive())
-    dear += touch(8);
-  EXPECT_EQ(dear, allowed_after(FirstTouchCost::kMostBalanceNs));
+    expensive += touch(8);
+  EXPECT_EQ(expensive, allowed_after(FirstTouchCost::kMostBalanceNs));
 }
 
 TEST_F(FirstTouchCostTest, PopulatesSamplesOnlyWhenEnabled) {
@@ -204,10 +204,10 @@ struct ExpensiveFirstTouchTest : FirstTouchCostTest {
     config.pending = &pending;
     config.thp = thp;
     ASSERT_TRUE(region.init(config, counters));
-    FakeOs::make_page_fallback(ladder, counters);
+    FakeOs::make_page_fallback(page_fallback, counters);
     BigObjects::Config big_config{64 << 20};
     big_config.first_touch = &price;
-    ASSERT_TRUE(big.init(region, ladder, big_config));
+    ASSERT_TRUE(big.init(region, page_fallback, big_config));
     SmallPages::Config small;
     small.has_super = true;
     small.first_touch = &price;
@@ -224,7 +224,7 @@ struct ExpensiveFirstTouchTest : FirstTouchCostTest {
   /// Superpages that make() keeps if the first two are cheap and the others are not.
   static constexpr UnitIndex kCheap = 2, kKept = kCheap + allowed_after(kCheap * kSavingNs);
   static_assert(kKept < FirstTouchCost::kMostUnits);
-  uint64_t dear() const {
+  uint64_t expensive() const {
     return counters
         .not_on[static_cast<unsigned>(PageKind::kSuperpage)]
                [static_cast<unsigned>(WhyNot::kExpensive)]
@@ -233,7 +233,7 @@ struct ExpensiveFirstTouchTest : FirstTouchCostTest {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   BigObjects big;
   SmallPages pages;
 };
@@ -248,9 +248,9 @@ TEST_F(ExpensiveFirstTouchTest, KeepWhatWasCheapAndWaitForTheRest) {
   EXPECT_EQ(counters.superpages_now.get(), kKept);
   EXPECT_EQ(populated, kKept);
   EXPECT_TRUE(advised_against(unit + kKept * kSuperpageBytes));
-  EXPECT_EQ(dear(), 1u);
+  EXPECT_EQ(expensive(), 1u);
   EXPECT_EQ(pending, 1u);
-  EXPECT_FALSE(ladder.wants_to_warn()); // the fallback is intended
+  EXPECT_FALSE(page_fallback.wants_to_warn()); // the fallback is intended
   ASSERT_TRUE(big.check_invariants());
 
   UnitIndex cursor = 0;
@@ -377,7 +377,7 @@ TEST_F(ExpensiveFirstTouchTest, AreOnBasePagesForAWhileButForWhatIsKept) {
   make(32);
   // One is kept, the others were too expensive.
   EXPECT_EQ(counters.superpages_now.get(), 1u + kAllowed);
-  EXPECT_EQ(dear(), 1u);
+  EXPECT_EQ(expensive(), 1u);
   const uint64_t before = populated;
   EXPECT_EQ(before, kAllowed);
   char *again = make(1);
@@ -385,7 +385,7 @@ TEST_F(ExpensiveFirstTouchTest, AreOnBasePagesForAWhileButForWhatIsKept) {
   EXPECT_EQ(region.unit_of(Slice::kBigSuper, again), region.unit_of(Slice::kBigSuper, p));
   EXPECT_EQ(region.slice_of(make(1)), Slice::kBigBase);
   EXPECT_EQ(populated, before);
-  EXPECT_EQ(dear(), 2u);
+  EXPECT_EQ(expensive(), 2u);
 }
 
 TEST_F(ExpensiveFirstTouchTest, AreNotTouchedWhereWhatIsKeptDoesNotFit) {
@@ -402,7 +402,7 @@ TEST_F(ExpensiveFirstTouchTest, AreNotTouchedWhereWhatIsKeptDoesNotFit) {
   EXPECT_EQ(region.slice_of(other), Slice::kBigSuper);
   EXPECT_EQ(populated, before);
   EXPECT_EQ(counters.superpages_now.get(), 1u + kAllowed);
-  EXPECT_EQ(dear(), 2u);
+  EXPECT_EQ(expensive(), 2u);
   ASSERT_TRUE(big.check_invariants());
 }
 
@@ -462,7 +462,7 @@ TEST_F(ExpensiveFirstTouchTest, OfTheProgramsOwnMappingsAreAdvisedAsFar) {
   char *start = reinterpret_cast<char *>(size_t{1} << 40);
   ranges.born(start, 200 * kSuperpageBytes, true, &price);
   EXPECT_EQ(counters.mapped_superpages_advised.get(), kKept);
-  EXPECT_EQ(dear(), 1u);
+  EXPECT_EQ(expensive(), 1u);
   EXPECT_EQ(FakeOs::advised.size(), kKept);
   EXPECT_EQ(pending, 1u);
   ranges.born(start + 400 * kSuperpageBytes, 8 * kSuperpageBytes, true, &price);

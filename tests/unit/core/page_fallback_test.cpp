@@ -17,14 +17,14 @@ struct PageFallbackTest : testing::Test {
   void start(PageBacking asked, uint64_t budget = 0, bool directed_gigantic = false) {
     asks.asked = asked;
     asks.directed_gigantic = directed_gigantic;
-    ladder.init(FakeOs::hooks(), asks, counters);
+    page_fallback.init(FakeOs::hooks(), asks, counters);
     Region::Config c = FakeOs::config();
     c.bytes = size_t{64} << 30;
-    c.thp_allowed = ladder.superpages();
-    c.superpages_allowed = ladder.superpages() || ladder.pools(PageKind::kGigantic);
-    c.medium_advice = ladder.advises_medium() && !ladder.primes_medium();
+    c.thp_allowed = page_fallback.superpages();
+    c.superpages_allowed = page_fallback.superpages() || page_fallback.pools(PageKind::kGigantic);
+    c.medium_advice = page_fallback.advises_medium() && !page_fallback.primes_medium();
     c.budget.bytes = budget * kSuperpageBytes;
-    ASSERT_TRUE(region.init(c, counters) && big.init(region, ladder, {0}));
+    ASSERT_TRUE(region.init(c, counters) && big.init(region, page_fallback, {0}));
   }
   char *make(size_t bytes, PageKind first = PageKind::kSuperpage) {
     BigRequest r;
@@ -40,20 +40,20 @@ struct PageFallbackTest : testing::Test {
   uint64_t pool_units(PageKind k) { return counters.pool_units[static_cast<unsigned>(k)].get(); }
   std::string warning() {
     TextBuffer<512> text;
-    return ladder.wants_to_warn() && ladder.take_warning(text)
+    return page_fallback.wants_to_warn() && page_fallback.take_warning(text)
                ? std::string(text.data(), text.size())
                : "";
   }
   PageFallback::Config asks; ///< settings that start() does not name
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   BigObjects big;
 };
 
 TEST_F(PageFallbackTest, TransparentSuperpagesAreTheDefaultAndSilent) {
   start(PageBacking::kThp);
-  EXPECT_TRUE(ladder.superpages() && !ladder.pools() && !ladder.medium());
+  EXPECT_TRUE(page_fallback.superpages() && !page_fallback.pools() && !page_fallback.medium());
   make(10 * kMiB);
   EXPECT_EQ(on(PageKind::kSuperpage), 1u);
   EXPECT_EQ(warning(), "");
@@ -81,7 +81,8 @@ TEST_F(PageFallbackTest, ShareOfThePoolIsKept) {
   asks.most_pool_units = 5;
   start(PageBacking::kHugetlb);
   for (const UnitIndex expected : {3u, 2u, 0u})
-    EXPECT_EQ(ladder.take_pool_pages(nullptr, 3, PageKind::kHugetlb).hugetlb_units, expected);
+    EXPECT_EQ(page_fallback.take_pool_pages(nullptr, 3, PageKind::kHugetlb).hugetlb_units,
+              expected);
   EXPECT_EQ(not_on(PageKind::kHugetlb, WhyNot::kBudget), 2u);
   EXPECT_EQ(warning(), ""); // the user chose it
 }
@@ -95,7 +96,7 @@ TEST_F(PageFallbackTest, WhatTheProcessMayNotHaveIsSaid) {
   FakeOs::disabled = true;
   asks.force = true;
   start(PageBacking::kThp);
-  EXPECT_FALSE(ladder.any());
+  EXPECT_FALSE(page_fallback.any());
   EXPECT_EQ(warning(),
             "pages:thp: this process may have no transparent huge pages (PR_SET_THP_DISABLE, "
             "by itself or by what started it); base pages are used");
@@ -145,7 +146,7 @@ TEST_F(PageFallbackTest, SandboxThatForbidsTheMapping) {
 TEST_F(PageFallbackTest, NoLibraryNoSize) {
   FakeOs::open_hugetlb_result = [](size_t page) { return page == kGiB ? EINVAL : ENOENT; };
   start(PageBacking::kGigantic);
-  EXPECT_FALSE(ladder.pools());
+  EXPECT_FALSE(page_fallback.pools());
   EXPECT_EQ(not_on(PageKind::kGigantic, WhyNot::kNoSuchSize), 1u);
   EXPECT_EQ(not_on(PageKind::kHugetlb, WhyNot::kNoLibrary), 1u);
   EXPECT_EQ(warning(), "pages:1g: the kernel has no hugetlb pages of 1 GiB; transparent huge pages "
@@ -182,7 +183,7 @@ TEST_F(PageFallbackTest, GiganticPoolEmptyTakesTheOther) {
 TEST_F(PageFallbackTest, NeverIsObeyed) {
   FakeOs::set_thp("never");
   start(PageBacking::kThp);
-  EXPECT_FALSE(ladder.any());
+  EXPECT_FALSE(page_fallback.any());
   EXPECT_EQ(not_on(PageKind::kSuperpage, WhyNot::kSwitchedOff), 1u);
   EXPECT_EQ(warning(), "pages:thp: transparent huge pages are switched off (echo madvise > "
                        "/sys/kernel/mm/transparent_hugepage/enabled); base pages are used");
@@ -212,7 +213,7 @@ TEST_F(PageFallbackTest, NeverWithAPoolUsesThePoolOnly) {
 TEST_F(PageFallbackTest, MediumPagesWhereTheKernelHasThem) {
   FakeOs::set_thp("never", "madvise");
   start(PageBacking::kThp); // falls back to 64 KiB
-  EXPECT_TRUE(ladder.medium() && !ladder.primes_medium());
+  EXPECT_TRUE(page_fallback.medium() && !page_fallback.primes_medium());
   ASSERT_NE(make(10 * kMiB), nullptr);
   EXPECT_EQ(on(PageKind::kMedium), 1u);
   EXPECT_EQ(counters.superpages_now.get(), 0u);
@@ -223,7 +224,7 @@ TEST_F(PageFallbackTest, MediumPagesWhereTheKernelHasThem) {
 TEST_F(PageFallbackTest, MediumPagesBesideSuperpagesArePrimed) {
   FakeOs::set_thp("madvise", "madvise");
   start(PageBacking::kMedium);
-  EXPECT_TRUE(ladder.medium() && ladder.primes_medium());
+  EXPECT_TRUE(page_fallback.medium() && page_fallback.primes_medium());
   unsigned before = FakeOs::advices;
   char *p = make(10 * kMiB);
   EXPECT_EQ(on(PageKind::kMedium), 1u);
@@ -233,13 +234,13 @@ TEST_F(PageFallbackTest, MediumPagesBesideSuperpagesArePrimed) {
 }
 TEST_F(PageFallbackTest, MediumPagesSwitchedOff) {
   start(PageBacking::kMedium);
-  EXPECT_FALSE(ladder.any());
+  EXPECT_FALSE(page_fallback.any());
   EXPECT_NE(warning().find("hugepages-64kB/enabled); base pages are used"), std::string::npos);
 }
 TEST_F(PageFallbackTest, NoSysMeansNoPromise) {
   FakeOs::files.clear();
   start(PageBacking::kThp);
-  EXPECT_FALSE(ladder.any());
+  EXPECT_FALSE(page_fallback.any());
   EXPECT_EQ(not_on(PageKind::kSuperpage, WhyNot::kNoSuchSize), 1u);
   EXPECT_NE(make(10 * kMiB), nullptr);
 }
@@ -247,7 +248,7 @@ TEST_F(PageFallbackTest, OldKernelHasOneSwitch) {
   FakeOs::files.erase("/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled");
   FakeOs::files.erase("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled");
   start(PageBacking::kThp);
-  EXPECT_TRUE(ladder.superpages());
+  EXPECT_TRUE(page_fallback.superpages());
 }
 TEST_F(PageFallbackTest, RefusedAdviceStaysOnBasePages) {
   FakeOs::advise_error = EPERM;
@@ -303,7 +304,7 @@ TEST_F(PageFallbackTest, PoolRunsAreVisitedOnceAndForgotten) {
 TEST_F(PageFallbackTest, DirectedMediumPagesGetAdviceOfTheirOwn) {
   FakeOs::set_thp("madvise", "madvise");
   start(PageBacking::kThp);
-  EXPECT_FALSE(ladder.medium()); // others get superpages
+  EXPECT_FALSE(page_fallback.medium()); // others get superpages
   char *p = make(10 * kMiB + 100, PageKind::kMedium), *q = make(10 * kMiB);
   EXPECT_EQ(region.slice_of(p), Slice::kBigBase);
   EXPECT_EQ(big.like(p, 1).first, PageKind::kMedium);
@@ -391,7 +392,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesRefusedByTheKernel) {
 TEST_F(PageFallbackTest, TheUsersBasePagesGoBeforeDirectives) {
   FakeOs::set_thp("madvise", "madvise");
   start(PageBacking::kBase, 0, true);
-  EXPECT_FALSE(ladder.directed_gigantic());
+  EXPECT_FALSE(page_fallback.directed_gigantic());
   ASSERT_NE(make(10 * kMiB, PageKind::kMedium), nullptr);
   ASSERT_NE(make(3 * kGiB, PageKind::kGigantic), nullptr);
   EXPECT_EQ(on(PageKind::kBase), 2u);
@@ -407,7 +408,7 @@ TEST_F(PageFallbackTest, DirectedMediumPagesWhereAllGetThem) {
 }
 TEST_F(PageFallbackTest, DirectedGiganticPagesForItsObjectsOnly) {
   start(PageBacking::kThp, 0, true);
-  EXPECT_TRUE(ladder.directed_gigantic() && !ladder.pools());
+  EXPECT_TRUE(page_fallback.directed_gigantic() && !page_fallback.pools());
   char *other = make(2 * kGiB);
   EXPECT_TRUE(FakeOs::pooled.empty());
   char *p = make(2 * kGiB + 512 * kMiB, PageKind::kGigantic);
@@ -453,7 +454,7 @@ TEST_F(PageFallbackTest, DirectedGiganticPagesWithoutTheLibrary) {
 TEST_F(PageFallbackTest, DirectedGiganticPagesWhereSuperpagesAreSwitchedOff) {
   FakeOs::set_thp("never");
   start(PageBacking::kThp, 0, true);
-  EXPECT_TRUE(ladder.any());
+  EXPECT_TRUE(page_fallback.any());
   char *p = make(kGiB + 10 * kMiB, PageKind::kGigantic), *q = make(10 * kMiB);
   EXPECT_EQ(on(PageKind::kGigantic), 1u);
   EXPECT_EQ(on(PageKind::kBase), 1u);

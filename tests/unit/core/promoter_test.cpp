@@ -17,8 +17,8 @@ struct PromoterTest : testing::Test {
     FakeOs::reset();
     Region::Config config = FakeOs::config();
     config.pending = &pending;
-    FakeOs::make_page_fallback(ladder, counters);
-    ASSERT_TRUE(region.init(config, counters) && big.init(region, ladder, {0}));
+    FakeOs::make_page_fallback(page_fallback, counters);
+    ASSERT_TRUE(region.init(config, counters) && big.init(region, page_fallback, {0}));
     BigRequest r;
     r.bytes = 64 * kMiB;
     object = static_cast<char *>(big.allocate(r));
@@ -32,7 +32,7 @@ struct PromoterTest : testing::Test {
   char *object;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   BigObjects big;
   Price price;
 };

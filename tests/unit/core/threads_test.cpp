@@ -27,7 +27,7 @@ struct ThreadsTest : testing::Test {
     config.pending = &pending;
     ASSERT_TRUE(region.init(config, counters));
     PageFallback::Config page_fallback_config;
-    ladder.init(kLinux, page_fallback_config, counters);
+    page_fallback.init(kLinux, page_fallback_config, counters);
   }
   template <class Body> void all_threads(Body body) {
     std::vector<std::thread> threads;
@@ -39,7 +39,7 @@ struct ThreadsTest : testing::Test {
   unsigned pending = 0;
   Counters counters;
   Region region;
-  PageFallback ladder;
+  PageFallback page_fallback;
   Price price;
 };
 
@@ -61,7 +61,7 @@ bool holds(const Object *o, size_t bytes) {
 
 TEST_F(ThreadsTest, BigObjectsChangeHands) {
   BigObjects big;
-  ASSERT_TRUE(big.init(region, ladder, {uint64_t{32} << 20, true}));
+  ASSERT_TRUE(big.init(region, page_fallback, {uint64_t{32} << 20, true}));
   std::atomic<Object *> slot[16] = {};
   std::atomic<unsigned> wrong{0}, made{0};
   all_threads([&](unsigned k) {
