@@ -1,9 +1,9 @@
 //===- UnitAnalysis.h - decisions for the sites of a unit -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides for each allocation site of a unit: superpages, base pages, or superpages from a size
-// that is known at run time. Each decision has a reason. Its inputs are the references that reach
-// the site (LoopAccesses, PointerOrigins) and the TLB reach of the machine.
+// Decides for each allocation site of a unit: superpages, base pages, or a choice at run time by
+// the object's size. Each decision has a reason. The inputs are the references that reach the site
+// (LoopAccesses, PointerOrigins) and the TLB reach of the machine.
 //
 // A site that only known accesses reach and that gains nothing stays a plain call for good. A site
 // whose pointer leaves the unit stays steerable (undecided), never "base for good". Unknown
