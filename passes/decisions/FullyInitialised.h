@@ -13,7 +13,7 @@
 namespace smalloc {
 
 /// True if a loop or one of \p Fills writes every byte of the object after the allocation.
-/// p References and \p Fills must be all of the allocating function.
+/// \p References and \p Fills must be all of the allocating function.
 bool fullyInitialised(const SiteDecision &Site, llvm::ArrayRef<LoopReference> References,
                       llvm::ArrayRef<Fill> Fills, llvm::FunctionAnalysisManager &FAM);
 
