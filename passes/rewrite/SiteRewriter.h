@@ -1,4 +1,4 @@
-//===- SiteRewriter.h - makes calls steerable ----------------------------------===//
+//===- SiteRewriter.h - makes calls steerable -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rewrites the calls of steerable sites. Each call goes, with the site's cell, to a hidden COMDAT
