@@ -1,10 +1,9 @@
 //===- AccessCoverage.h - share of accesses with a known site -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts the heap accesses of a unit by what is known of their memory. It comes from a site of the
-// unit, from a named place (which the summaries of other units may join with their sites), or from
-// an unknown source. The counts are a statistic for docs/coverage.md (coverage=DIR); no decision
-// uses them.
+// Counts the heap accesses of a unit by the source of their memory. The source is a site of the
+// unit, a named place, or unknown. The summaries of other units may join a named place with their
+// sites. The counts are a statistic for docs/coverage.md (coverage=DIR); no decision uses them.
 //
 // Each load, store, atomic, copy and gather inside a loop of its function counts once. Accesses
 // that reach only global variables or the stack do not count. With a profile (-fprofile-use) each

@@ -1,10 +1,10 @@
 //===- BenefitModel.h - what superpages save for one reference ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes for one reference and one site how many pages the reference touches, how many of its
-// accesses miss the TLB, and how many cycles superpages would save. From that follows the object
-// size from which superpages pay. The references of a loop nest are evaluated together, since they
-// share the TLB.
+// Computes the benefit of superpages for one reference and one site. It counts the pages that the
+// reference touches, its TLB misses, and the cycles that superpages would save. From that follows
+// the object size from which superpages pay. The references of a loop nest are evaluated together,
+// since they share the TLB.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_BENEFITMODEL_H
 #define SMALLOC_PASSES_BENEFITMODEL_H

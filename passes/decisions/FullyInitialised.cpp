@@ -3,8 +3,8 @@
 //
 // Proves that the allocating function itself fills a new object. Then a superpage at first touch
 // costs no unused memory, and saves first-touch faults. One of these proves it:
-// - a loop nest of stores that starts at the object's first byte, whose dimensions join without a
-//   gap and whose extent is the requested size;
+// - a loop nest of stores from the object's first byte, whose dimensions join without a gap and
+//   whose extent is the requested size;
 // - a memset, memcpy, read or fread of that size;
 // - stores all over the object (ScatteredFill).
 //

@@ -21,8 +21,8 @@ void emitRemarks(llvm::ArrayRef<SiteDecision> Sites, const Options &O,
 void emitProfileRemarks(llvm::Module &M, llvm::ArrayRef<SiteDecision> Sites, const Options &O,
                         llvm::FunctionAnalysisManager &FAM);
 
-/// Emits one remark \p Name at the unit's first function: its sites stay unchanged because of \p
-/// Why.
+/// Emits one remark \p Name at the unit's first function: its sites stay unchanged because of
+/// \p Why.
 void emitLeftAloneRemark(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Why,
                          llvm::FunctionAnalysisManager &FAM);
 

@@ -60,7 +60,7 @@ struct SiteDecision {
   uint64_t FaultsSaved = SMALLOC_UNKNOWN;
   uint32_t Worth = 0; ///< same unit as smalloc_site::worth
   uint64_t MinBytes = SMALLOC_UNKNOWN;
-  /// One condition must hold for superpages, if the decision of the compiler is to last.
+  /// Conditions on sizes. While the compiler's decision holds, superpages need one of them to hold.
   SizeConditions When;
   unsigned Confidence = 0;
   std::string Why;

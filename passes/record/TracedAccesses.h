@@ -11,8 +11,8 @@
 // - outside: in no loop: hashed.
 //
 // Selects also the loop nests that get separate versions for recordings. One version is for
-// recordings of everything: there a scattered access is recorded without a test. Instructions
-// between two of its cache misses keep the processor from overlapping them.
+// recordings of everything: there a scattered access is recorded without a test. A test between two
+// cache misses of the loop would keep the processor from overlapping them.
 //
 // The first of several neighbours on about one cache line records them all. Stack, thread-local and
 // small static data are not recorded: libsmalloc does not place them, and they are always near.

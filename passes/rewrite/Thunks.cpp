@@ -130,10 +130,11 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee O
   return F;
 }
 
-/// For a site whose small objects bypass libsmalloc: counts \p Bytes in \p Cell and branches to \p
-/// Plain, unless it is time to sample the site again. All other requests go to \p Judge, where \p B
-/// stands afterwards. \p Resized is the object that gets \p Bytes bytes. A resize counts
-/// SMALLOC_CELL_RESIZE_BYTES, unless the object is new or large.
+/// For a site whose small objects bypass libsmalloc: counts \p Bytes in \p Cell and branches to
+/// \p Plain, unless it is time to sample the site again. All other requests go to \p Judge, where
+/// \p B stands afterwards. \p Resized is the object that gets \p Bytes bytes; null: no resize. A
+/// resize counts SMALLOC_CELL_RESIZE_BYTES; that of a null pointer or to a large size goes to
+/// \p Judge.
 void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Value *Resized,
                     BasicBlock *Judge, BasicBlock *Plain) {
   LLVMContext &C = B.getContext();
