@@ -1,4 +1,4 @@
-//===- AccessCoverage.cpp - how many accesses reach a site ------------------===//
+//===- AccessCoverage.cpp - share of accesses with a known site -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/AccessCoverage.h"
@@ -24,14 +24,15 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Can \p Pointer point into the heap, as far as one sees?
+/// True if \p Pointer may point into the heap, as far as its underlying object and \p From show.
 bool maybeHeap(const Value *Pointer, const PointerOrigins::Answer &From) {
   return !isa<AllocaInst, GlobalVariable, ConstantPointerNull, UndefValue>(
              getUnderlyingObject(Pointer)) &&
          (From.Unknown || !From.Sites.empty());
 }
 
-/// What each function and variable of \p M refers to, by name: tells which of them the program needs.
+/// Returns for each function and variable of \p M the names that it refers to. A reader of the file
+/// finds with them the functions and variables that the program needs.
 json::Object references(const Module &M) {
   json::Object Out;
   for (const GlobalValue &G : M.global_values()) {
@@ -60,7 +61,7 @@ json::Object references(const Module &M) {
   return Out;
 }
 
-/// Those of \p M that no other unit can mean.
+/// Returns the names of \p M that have local linkage: no other unit can refer to them.
 json::Array localNames(const Module &M) {
   json::Array Out;
   for (const GlobalValue &G : M.global_values())
@@ -159,7 +160,8 @@ Error writeCoverageJson(const Module &M, const UnitDecisions &Verdicts, StringRe
                    {"elsewhere", std::move(Elsewhere)},
                    {"flows", std::move(Flows)},
                    {"sites", std::move(Sites)}};
-  // Units of one name in different folders, and links one after the other, must not overwrite each other.
+  // The name holds a hash of the folder and the text. So units of the same name in different
+  // folders, and successive links, do not overwrite each other's files.
   SmallString<256> Here, Path(Directory);
   if (std::error_code Failed = sys::fs::current_path(Here))
     return createStringError(Failed, "the current directory");

@@ -1,12 +1,13 @@
-//===- AccessCoverage.h - how many accesses reach a site --------------------===//
+//===- AccessCoverage.h - share of accesses with a known site -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what counts as a heap access in a loop, and whether it is known where its memory comes from: from a site of the unit,
-// from a place that has a name (which other units' summaries may join with their sites), or from nowhere. A statistic for
-// docs/coverage.md (coverage=DIR); nothing is decided by it.
+// Counts the heap accesses of a unit by the source of their memory. The source is a site of the
+// unit, a named place, or unknown. The summaries of other units may join a named place with their
+// sites. The counts are a statistic for docs/coverage.md (coverage=DIR); no decision uses them.
 //
-// Every load, store, atomic, copy and gather in a loop of its function counts once, but for those that reach variables of
-// the program or of the stack only. With a profile (-fprofile-use) each also counts as often as it has run, in a loop or not.
+// Each load, store, atomic, copy and gather inside a loop of its function counts once. Accesses
+// that reach only global variables or the stack do not count. With a profile (-fprofile-use) each
+// access also counts by its executions, inside a loop or not.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ACCESSCOVERAGE_H
 #define SMALLOC_PASSES_ACCESSCOVERAGE_H
@@ -19,7 +20,8 @@ namespace smalloc {
 AccessCoverage accessCoverage(llvm::Module &M, llvm::FunctionAnalysisManager &FAM,
                               const PointerOrigins &Origins, KeyNames &Keys);
 
-/// Writes what a join needs, too: the unit's flows and the nodes of its steerable sites.
+/// Writes the coverage of \p M to a JSON file in \p Directory. The file also holds what a join
+/// needs: the unit's flows and the nodes of its steerable sites.
 llvm::Error writeCoverageJson(const llvm::Module &M, const UnitDecisions &Verdicts,
                               llvm::StringRef Directory);
 

@@ -1,4 +1,4 @@
-//===- BenefitModel.cpp - what one reference asks for its object ---------------===//
+//===- BenefitModel.cpp - what superpages save for one reference ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/BenefitModel.h"
@@ -12,26 +12,32 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Iterations assumed of a loop whose count is unknown: many, so that the object's size bounds the spread.
+/// Iterations assumed for a loop of unknown count. Many, so that the object's size bounds the
+/// spread.
 constexpr uint64_t AssumedTrip = 1u << 20;
-/// Unpredictable accesses of unknown number: enough to come back to every page of any object.
+/// Unpredictable accesses assumed where their number is unknown: enough to return to every page of
+/// any object.
 constexpr uint64_t AssumedDraws = uint64_t(1) << 40;
-/// A saving below this many cycles an access is lost in noise: not worth a page-size decision.
+/// A saving of fewer cycles per access is lost in noise, and not worth a page-size decision.
 constexpr double MinSavingCycles = 1.0;
-/// Below this many accesses to a page it is not worth a superpage: the walk saved is paid by collapsing or zeroing.
+/// With fewer accesses per page a superpage does not pay: collapsing or zeroing it costs the walks
+/// that it saves.
 constexpr double MinAccessesPerPage = 2.0;
-/// References of a nest that are counted with the one that is judged: of a nest that has more, the nearest.
+/// References of a nest that are counted with the evaluated one. Of a larger nest, the nearest
+/// count.
 constexpr size_t MaxNest = 64;
-/// Counts of a big array's loops that are known at run time only: so many times the reach.
+/// Loop counts known at run time only are assumed to cover this multiple of the TLB reach.
 constexpr uint64_t BeyondReach = 16;
 
-/// Iterations assumed of a loop that starts somewhere else each time (the neighbours of a vertex).
+/// Iterations assumed for an inner loop that starts at another place each time (a vertex's
+/// neighbours).
 constexpr uint64_t AssumedRun = 16;
 
-/// Loops by number, 1 being recursion or a caller's loop.
+/// Numbers of loops. Number 1 stands for recursion or a loop of the caller.
 using LoopNumbers = SmallDenseMap<const Loop *, unsigned, 16>;
 
-/// Does a walk begin anywhere in each iteration? (Through one table of indices it goes on where it ended, as a rule.)
+/// True if a walk starts at an arbitrary place in each iteration. A walk through one table of
+/// indices is no jump: usually it continues where it ended.
 bool isJump(Motion Kind) { return isUnpredictable(Kind) && Kind != Motion::Gather; }
 
 SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t PageBytes,
@@ -50,8 +56,8 @@ SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t P
     if (L.Kind == Motion::Constant)
       Out.StrideBytes = L.StrideBytes;
     else if (L.Kind == Motion::Symbolic)
-      Out.StrideBytes = static_cast<int64_t>(PageBytes); // the row of an array of unknown shape
-    // Nobody else is inside a copy.
+      Out.StrideBytes = static_cast<int64_t>(PageBytes); // a row of an array of unknown shape
+    // No other reference is inside a copy: its loop gets no number.
     if (!L.OfCopy)
       Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
     for (size_t K = S.Levels.size() + 1; L.TripOf && K < R.Levels.size(); ++K)
@@ -60,8 +66,8 @@ SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t P
         Out.TripMin = L.TripMin;
         Out.TripMax = L.TripMax;
       }
-    // Only the next loop within: what that one in turn goes round begins where its own steps lead (butterflies whose
-    // width doubles).
+    // Limits only the next inner loop. A loop inside that one starts where the steps of that one
+    // lead (butterflies whose width doubles).
     if (isJump(L.Kind) && !S.Levels.empty())
       if (SpreadLevel &Run = S.Levels.back();
           Run.TripAssumed && Run.StrideBytes != 0 &&
@@ -92,7 +98,8 @@ smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
   }
 }
 
-/// All that a walk of an object of unknown size, alone in its nest, is judged by.
+/// Returns all properties by which a walk is evaluated if it is alone in its nest and its object's
+/// size is unknown.
 std::vector<uint64_t> shapeOf(const SpreadReference &Own) {
   std::vector<uint64_t> Shape{Own.ElementBytes, Own.StartBytes, Own.Prefetched};
   for (const SpreadLevel &L : Own.Levels)
@@ -102,11 +109,11 @@ std::vector<uint64_t> shapeOf(const SpreadReference &Own) {
   return Shape;
 }
 
-/// Loops that each walk an object once in the same way: building, summing and freeing it make three; more are a
-/// repetition (often an unrolled one).
+/// Number of loops that walk an object once in the same way: one builds, one sums and one frees it.
+/// More similar loops are a repetition, often an unrolled loop.
 constexpr unsigned MaxSingleWalks = 3;
 
-/// \p R inside a loop more that goes round \p Times; 0: as it is.
+/// Returns \p R inside one more loop of \p Times iterations; 0: returns \p R unchanged.
 LoopReference insideOneMore(const LoopReference &R, uint64_t Times) {
   LoopReference Repeated = R;
   if (Times)
@@ -114,7 +121,8 @@ LoopReference insideOneMore(const LoopReference &R, uint64_t Times) {
   return Repeated;
 }
 
-/// A structure, or an array of pointers to objects, that \p R walks without an outer loop that comes back to its pages.
+/// True if \p R walks a linked structure, or an array of pointers to objects, and no outer loop
+/// returns to its pages.
 bool walksOnce(const LoopReference &R) {
   const LoopLevel *Moving = R.varying();
   return Moving &&
@@ -204,7 +212,8 @@ ReferenceBenefit::Walked ReferenceBenefit::walkedBy(const LoopReference &R) cons
   return Known[&R] = Out;
 }
 
-/// Magee and Qasem: the nest's references together against the threshold, each clamped to its object.
+/// Evaluates \p R by the model of Magee and Qasem. The page counts of the nest's references, each
+/// limited to its object, are summed and compared with the threshold.
 Finding ReferenceBenefit::judgePaper(const LoopReference &R, const EvaluatedObject &Judged) const {
   Finding Out;
   Out.Reference = &R;
@@ -237,7 +246,7 @@ Finding ReferenceBenefit::judgePaper(const LoopReference &R, const EvaluatedObje
   if (Known >= Threshold) {
     Out.MinBytes = 0;
   } else if (Unsized && ThisUnsized) {
-    // The objects of symbolic size are taken to be alike: together they must reach the threshold.
+    // The objects of symbolic size are assumed to be equal: together they must reach the threshold.
     double Pages = std::ceil((Threshold - Known) / Unsized);
     Out.MinBytes = static_cast<uint64_t>(Pages - 1) * T.PageBytes + 1;
     Out.Pages = -1;
@@ -250,7 +259,8 @@ Finding ReferenceBenefit::judgePaper(const LoopReference &R, const EvaluatedObje
   return Out;
 }
 
-/// How many loops like that of \p R the unit has, if they are so many that they are one loop, unrolled.
+/// Returns the number of loops of the unit that are similar to that of \p R. Above MaxSingleWalks
+/// they count as one unrolled loop; else the result is 0.
 ReferenceBenefit::Repetitions ReferenceBenefit::repetitionsOf(const LoopReference &R,
                                                               const CallBase *Site) const {
   auto Its = LikenessOf.find(&R);
@@ -269,7 +279,7 @@ ReferenceBenefit::Repetitions ReferenceBenefit::repetitionsOf(const LoopReferenc
   return Count > MaxSingleWalks ? Count : 0;
 }
 
-/// The nest of \p R, which stands for \p Given and comes first, in numbers.
+/// Returns the nest of \p R as input of the spread model, with \p R (made from \p Given) first.
 std::vector<SpreadReference> ReferenceBenefit::nestOf(const LoopReference &R,
                                                       const LoopReference &Given,
                                                       const EvaluatedObject &Judged) const {
@@ -301,8 +311,8 @@ std::vector<SpreadReference> ReferenceBenefit::nestOf(const LoopReference &R,
   return Spreads;
 }
 
-/// Of \p Cost cycles an access, what superpages under the first reference's object leave to be saved: it misses on them,
-/// too, when it walks more of them than the TLB holds.
+/// Returns the cycles per access, of \p Cost, that superpages under the first reference's object
+/// save. The reference still misses on superpages if it walks more of them than the TLB holds.
 double ReferenceBenefit::savingOf(std::vector<SpreadReference> Nest, double Cost) const {
   for (SpreadReference &R : Nest)
     R.Superpages = R.Object == Nest[0].Object;
@@ -310,7 +320,7 @@ double ReferenceBenefit::savingOf(std::vector<SpreadReference> Nest, double Cost
   return std::max(0.0, Cost - On.ExposedPerAccess * O.Machine.walkCycles(On.Pages));
 }
 
-/// \p Own is of an object of unknown size.
+/// Returns the cost of the shape of \p Own, which must be for an object of unknown size.
 ReferenceBenefit::AnySize &ReferenceBenefit::ofAnySize(const SpreadReference &Own) const {
   auto [It, New] = Shapes.try_emplace(shapeOf(Own));
   if (New)
@@ -325,7 +335,8 @@ const Finding &ReferenceBenefit::judge(const LoopReference &Given, const Evaluat
       Judged.SizeBytes == SMALLOC_UNKNOWN || (Judged.Many && O.Model == SMALLOC_MODEL_SPREAD);
   if (!Unsized || D == Detail::Whole)
     return Last = judgeAnew(Given, Around, Judged, D);
-  // Of an object of any size: whichever of the sites has it, the summary for other units and the promotion points ask, too.
+  // The finding is valid for an object of any size. Other sites, the summary for other units and
+  // the promotion points need the same one.
   if (auto It = OfAnything.find({&Given, Around}); It != OfAnything.end())
     return It->second;
   return OfAnything[{&Given, Around}] = judgeAnew(Given, Around, Judged, D);
@@ -353,14 +364,14 @@ Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Arou
   const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
   std::vector<SpreadReference> Nest;
   std::optional<SpreadResult> Counted;
-  auto InNest = [&]() -> const SpreadResult & { // for most references their own walk is enough
+  auto InNest = [&]() -> const SpreadResult & { // for most references the own walk is enough
     if (!Counted) {
       Nest = nestOf(R, Given, Judged);
       Counted = spreadOfFirst(Nest, T);
     }
     return *Counted;
   };
-  // The pages are known where the loops are, whatever follows from them.
+  // The page count is known if the loops are, whatever follows from it.
   const bool Known = tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind);
   if (Known) {
     Out.Pages = InNest().Pages;
@@ -368,8 +379,8 @@ Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Arou
     Out.Misses = InNest().MissesPerAccess;
     Out.Exposed = InNest().ExposedPerAccess;
   }
-  // Unpredictable accesses to an object of unknown size: it may be small enough for them to come back to its pages, if
-  // there are enough of them to come back to as many pages as the reach has.
+  // Unpredictable accesses to an object of unknown size: the object may be small enough for them to
+  // return to its pages. That needs enough accesses to return to as many pages as the reach holds.
   const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
   const double Accesses = iterations(Own, 0, Own.Levels.size());
   const bool Rare =
@@ -401,7 +412,7 @@ Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Arou
     }
     return Out;
   }
-  if (Out.Pattern == SMALLOC_PATTERN_STREAMING) // runs too short to be followed
+  if (Out.Pattern == SMALLOC_PATTERN_STREAMING) // too short for the prefetcher
     Out.Pattern = SMALLOC_PATTERN_STRIDED;
   if (Sized || Known) {
     Out.Pages = InNest().Pages;
@@ -422,7 +433,7 @@ Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Arou
   }
   AnySize &Shape = ofAnySize(Own);
   Out.MinBytes = Shape.MinBytes;
-  // What it costs well beyond the reach: the saving that ranks the site.
+  // The cost well beyond the reach is the saving that ranks the site.
   if (!Shape.Beyond) {
     SpreadReference Large = Own;
     Large.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
@@ -454,7 +465,7 @@ ReferenceBenefit::sizesThatPay(const LoopReference &Given, const EvaluatedObject
     return It->second;
   std::vector<SpreadReference> Alone(1);
   auto Pays = [&](const SpreadReference &S) {
-    // The misses, which take long, are counted only where the pages do not settle it.
+    // The misses take long to compute: count them only if the page count leaves the answer open.
     const double Pages = pagesTouched(S, static_cast<unsigned>(S.Levels.size()), T.PageBytes);
     if (Pages <= static_cast<double>(T.ReachPages) ||
         iterations(S, 0, S.Levels.size()) < MinAccessesPerPage * Pages)

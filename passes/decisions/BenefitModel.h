@@ -1,9 +1,10 @@
-//===- BenefitModel.h - what one reference asks for its object -----------------===//
+//===- BenefitModel.h - what superpages save for one reference ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides of one reference and one site: how many pages the reference touches, how many of its accesses miss, what
-// superpages would save, and from which object size on that is worth it. The references of a nest are judged together:
-// they share the TLB.
+// Computes the benefit of superpages for one reference and one site. It counts the pages that the
+// reference touches, its TLB misses, and the cycles that superpages would save. From that follows
+// the object size from which superpages pay. The references of a loop nest are evaluated together,
+// since they share the TLB.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_BENEFITMODEL_H
 #define SMALLOC_PASSES_BENEFITMODEL_H
@@ -23,25 +24,25 @@
 
 namespace smalloc {
 
-/// What one reference asks for its object.
+/// The benefit of superpages for one reference, and the numbers that it follows from.
 struct Finding {
   const LoopReference *Reference = nullptr;
   smalloc_pattern Pattern = SMALLOC_PATTERN_NONE;
   double Misses = 0, Saving = 0, Pages = -1, Accesses = -1, Exposed = 0;
-  uint64_t MinBytes = SMALLOC_UNKNOWN; ///< pays from here on; 0: always
+  uint64_t MinBytes = SMALLOC_UNKNOWN; ///< superpages pay from this object size; 0: always
   std::string Why;
   bool pays() const { return MinBytes != SMALLOC_UNKNOWN; }
 };
 
-/// The object that a reference is judged for.
+/// The object for which a reference is evaluated.
 struct EvaluatedObject {
-  const llvm::CallBase *Site = nullptr; ///< null: any
+  const llvm::CallBase *Site = nullptr; ///< null: any site
   uint64_t SizeBytes = SMALLOC_UNKNOWN;
-  bool Many = false; ///< one of many that the site makes: their number matters, not the size
+  bool Many = false; ///< the site makes many objects: their total counts, not this size
 };
 
-/// Most findings only compete with others: what is said of one, and its misses where nothing depends on them, is worked out
-/// for those that are kept.
+/// How much of a finding is computed. Most findings are only compared with others. Their text, and
+/// the misses that nothing depends on, are computed only for the findings that are kept (Whole).
 enum class Detail { Verdict, Whole };
 
 class ReferenceBenefit {
@@ -50,29 +51,30 @@ public:
       : Origins(Origins), O(O), T(O.Machine.target()) {}
 
   void setSize(const llvm::CallBase *Site, uint64_t Bytes) { Sizes[Site] = Bytes; }
-  /// \p R must stay where it is. All are added before any is judged.
+  /// Adds \p R, which must keep its address. All references must be added before the first judge().
   void add(const LoopReference &R);
-  /// References that may reach what \p Site allocates, in the order in which they were added.
+  /// Returns the references that may reach what \p Site allocates, in the order of add().
   llvm::SmallVector<const LoopReference *, 8> reaching(const llvm::CallBase *Site) const;
 
-  /// Good until the next question.
+  /// Returns the finding for \p R and \p Object. The result is valid until the next call.
   const Finding &judge(const LoopReference &R, const EvaluatedObject &Object, Detail D) const;
-  /// Between which bounds of its sizes known at run time only \p R, alone in its nest, walks more pages than the reach holds
-  /// in a way that superpages speed up; nothing if there are none.
+  /// Returns the bounds of the sizes in \p Places, known at run time only, between which superpages
+  /// pay for \p R. They pay if \p R, alone in its nest, walks more pages than the TLB reach holds
+  /// and superpages speed up the walk. Returns nothing if there are no such bounds.
   std::optional<std::vector<SizeBounds>> sizesThatPay(const LoopReference &R,
                                                       const EvaluatedObject &Object,
                                                       const std::vector<OpenPlace> &Places,
                                                       size_t Sizes) const;
 
 private:
-  /// Loops that are one, unrolled: 0 for a reference that stands for itself.
+  /// number of copies of one unrolled loop; 0: the reference is no copy
   using Repetitions = size_t;
   Finding judgeAnew(const LoopReference &R, Repetitions Around, const EvaluatedObject &Object,
                     Detail D) const;
-  /// Where a reference's pointer comes from.
+  /// The object that a reference walks.
   struct Walked {
     uint64_t Bytes = SMALLOC_UNKNOWN;
-    unsigned Number = 0; ///< of the object, within the unit
+    unsigned Number = 0; ///< number of the object within the unit
   };
   Walked walkedBy(const LoopReference &R) const;
   uint64_t sizeOf(const llvm::CallBase *Site) const;
@@ -87,21 +89,24 @@ private:
   const PointerOrigins &Origins;
   const Options &O;
   SpreadTarget T;
-  /// Where tables of functions or containers join what a unit allocates, as many references reach each of as many sites:
-  /// references are held by the sites that they share, by their place in Added.
+  /// References are grouped by the set of sites that they may reach. Tables of functions or
+  /// containers can join the allocations of a unit, so that many references reach each of many
+  /// sites. A group holds indices into Added.
   References Added;
   std::vector<LocationSet> Groups;
   std::map<std::vector<const llvm::CallBase *>, unsigned> GroupIds;
   llvm::DenseMap<const PointerOrigins::Answer *, unsigned> GroupOfAnswer;
   llvm::DenseMap<const llvm::CallBase *, llvm::SmallVector<unsigned, 2>> GroupsOf;
-  /// Walks of a function that are like each other, by motion, stride and depth, and the nests that have one such.
+  /// Similar walks of a function (same motion, stride and depth), and the nests that have such
+  /// walks.
   std::map<std::tuple<const llvm::Function *, Motion, int64_t, size_t>, unsigned> Alike;
   llvm::DenseMap<std::pair<unsigned, const llvm::Loop *>, unsigned> NestsAlike;
   struct Likeness {
     unsigned Walk, Nest;
   };
-  llvm::DenseMap<const LoopReference *, Likeness> LikenessOf; ///< of those that move in a loop
-  /// Of the site that is judged, how many nests have walks of each likeness.
+  llvm::DenseMap<const LoopReference *, Likeness>
+      LikenessOf; ///< only for references that move in a loop
+  /// For each similar walk, the number of nests that have it and reach site CountedFor.
   mutable const llvm::CallBase *CountedFor = nullptr;
   mutable std::vector<Repetitions> Counted;
   llvm::DenseMap<const llvm::Loop *, References> Nests;
@@ -109,15 +114,16 @@ private:
   mutable llvm::DenseMap<const llvm::Value *, unsigned> ObjectNumbers;
   mutable llvm::DenseMap<const LoopReference *, Walked> Known;
   mutable llvm::DenseMap<std::pair<const LoopReference *, Repetitions>, Finding> OfAnything;
-  mutable Finding Last; ///< not in it
-  /// What walks of one shape cost, over an object of any size: most loops of a unit have one of a few shapes.
+  mutable Finding Last; ///< the last finding that OfAnything does not hold
+  /// The cost of walks of one shape over an object of any size. Most loops of a unit have one of a
+  /// few shapes.
   struct AnySize {
-    uint64_t MinBytes = SMALLOC_UNKNOWN; ///< smallest size that pays
-    std::optional<double> Beyond;        ///< exposed misses an access, well beyond the reach
+    uint64_t MinBytes = SMALLOC_UNKNOWN; ///< smallest size for which superpages pay
+    std::optional<double> Beyond;        ///< exposed misses per access, well beyond the TLB reach
   };
   AnySize &ofAnySize(const SpreadReference &Own) const;
   mutable std::map<std::vector<uint64_t>, AnySize> Shapes;
-  /// Between which bounds they pay, by their shapes and by what of these depends on sizes.
+  /// Bounds of paying sizes, by the shape of the walk and by the parts of it that depend on sizes.
   mutable std::map<std::vector<uint64_t>, std::optional<std::vector<SizeBounds>>> Bounds;
 };
 

@@ -1,4 +1,4 @@
-//===- DirectiveUse.cpp - decisions of a profile, at compile time --------===//
+//===- DirectiveUse.cpp - applies the directives of a profile -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/DirectiveUse.h"
@@ -32,7 +32,7 @@ void obeyDirectives(std::vector<SiteDecision> &Sites, const Options &O) {
     V.Flags |= SMALLOC_SITE_REWRITTEN;
     V.Worth = D->worth();
     V.PageShift = D->PageShift;
-    if (D->PageShift == MediumShift) { // no heap of small objects has such pages
+    if (D->PageShift == MediumShift) { // no heap of small objects has medium pages
       V.Decision = SMALLOC_DECISION_RUNTIME;
       V.MinBytes = uint64_t(1) << SuperpageShift;
       V.Flags &= ~SMALLOC_SITE_SMALL;

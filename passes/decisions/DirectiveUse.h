@@ -1,7 +1,7 @@
-//===- DirectiveUse.h - decisions of a profile, at compile time ----------===//
+//===- DirectiveUse.h - applies the directives of a profile ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Replaces the compiler's decisions by those of the directives file of plugin option profile-use.
+// Replaces the compiler's decisions with those of the directives file of plugin option profile-use.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_DIRECTIVEUSE_H
 #define SMALLOC_PASSES_DIRECTIVEUSE_H
@@ -11,7 +11,7 @@
 
 namespace smalloc {
 
-/// Makes the sites obey the file of \p O, if there is one.
+/// Applies the directives file of \p O to \p Sites. Does nothing if there is no file.
 void obeyDirectives(std::vector<SiteDecision> &Sites, const Options &O);
 
 } // namespace smalloc

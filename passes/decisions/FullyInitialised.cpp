@@ -1,14 +1,17 @@
-//===- FullyInitialised.cpp - is every byte of a new object written? --------===//
+//===- FullyInitialised.cpp - proves that new objects are filled ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides whether the allocating function itself fills a new object: then a superpage at first touch
-// costs no memory that would not be used, and saves its first-touch faults. A loop nest of stores
-// that starts at the object's first byte, whose dimensions follow on each other without a gap and
-// whose extent is the size asked for; a memset, memcpy, read or fread of that size; or stores all
-// over it (ScatteredFill). The object may begin behind a header, and be reached through the field
-// that it was stored in. calloc does not count, but for one that is malloc and memset in the
-// program: its zero pages are not touched. Expressions are compared up to sign and zero extension:
-// a wrong "yes" costs memory, never correctness.
+// Proves that the allocating function itself fills a new object. Then a superpage at first touch
+// costs no unused memory, and saves first-touch faults. One of these proves it:
+// - a loop nest of stores from the object's first byte, whose dimensions join without a gap and
+//   whose extent is the requested size;
+// - a memset, memcpy, read or fread of that size;
+// - stores all over the object (ScatteredFill).
+//
+// The object may start behind a header, and may be reached through the field that it was stored in.
+// calloc does not count, since its zero pages are not touched; a calloc made from the program's
+// malloc and memset does. Expressions are compared up to sign and zero extension: a wrong "yes"
+// costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
 #include "passes/ir/LlvmVersions.h"
@@ -27,8 +30,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Bytes that the function was asked for, as far as its body or its attributes tell. A header that it puts in front does
-/// not count: what is proved of the rest is as good as all.
+/// Returns the bytes requested from the wrapper, if its body or its attributes show them; else
+/// null. A header that the wrapper adds does not count: a proof for the rest is good enough.
 const SCEV *wrapperBytes(const SiteDecision &Site, ScalarEvolution &SE) {
   const CallBase &Call = *Site.Call;
   unsigned Size = 0;
@@ -47,7 +50,7 @@ const SCEV *wrapperBytes(const SiteDecision &Site, ScalarEvolution &SE) {
                : Bytes;
 }
 
-/// Bytes asked for, as an expression; null if the family has none in one argument.
+/// Returns the requested bytes as an expression; null if no argument of the family holds them.
 const SCEV *requestedBytes(const SiteDecision &Site, ScalarEvolution &SE) {
   const CallBase &Call = *Site.Call;
   switch (Site.Family) {
@@ -63,24 +66,24 @@ const SCEV *requestedBytes(const SiteDecision &Site, ScalarEvolution &SE) {
   case AllocFamily::FortranAssign:
   case AllocFamily::FortranSource:
   case AllocFamily::FortranCopyIn:
-    return nullptr; // in the descriptor
+    return nullptr; // the size is in the array descriptor
   case AllocFamily::Mapping:
     return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(
         *cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases()))));
   case AllocFamily::Realloc:
   case AllocFamily::ReallocArray:
-    return nullptr; // the old part is copied, the new part is not known
+    return nullptr; // the old part is copied, the size of the new part is unknown
   default:
     return SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(0)));
   }
 }
 
-/// Integer arguments that are tried as a size: more are no allocator's.
+/// Integer arguments that are tried as a size. An allocator has no more.
 constexpr unsigned MaxSizeArguments = 4;
 
-/// What the site may ask for: one size where it is known. Of a function whose body says nothing of
-/// its size, or is in another unit, each number and each product of two: the one that a loop writes
-/// all of is the size.
+/// Returns the possible sizes of a request of \p Site: one if the size is known. A wrapper without
+/// a known size, or in another unit, gives each integer argument and each product of two. If a loop
+/// writes one of these sizes whole, that one is the size.
 SmallVector<const SCEV *, 4> possibleSizes(const SiteDecision &Site, ScalarEvolution &SE) {
   if (const SCEV *Known = requestedBytes(Site, SE))
     return {Known};
@@ -104,13 +107,13 @@ const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   return Base ? Base->getValue() : nullptr;
 }
 
-/// Does every allocation lead to \p Filling, but for an empty object, a failed allocation, and dead ends? Branches between
-/// the two that decide otherwise, on anything but the pointer or a quantity of the size, prove nothing.
+/// True if every allocation leads to \p Filling. Exceptions are an empty object, a failed
+/// allocation and dead ends. Any other branch between the two must compare the pointer or a
+/// quantity of the size; else nothing is proved.
 bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
                    ScalarEvolution &SE, const DominatorTree &DT, const PostDominatorTree &PDT,
                    const LoopInfo &LI) {
-  SmallPtrSet<const Value *, 8> Quantities{
-      &Call}; // posix_memalign says by its result that it failed
+  SmallPtrSet<const Value *, 8> Quantities{&Call}; // the result of posix_memalign reports a failure
   SmallVector<const SCEV *, 8> Stack{Size};
   while (!Stack.empty()) {
     const SCEV *S = Stack.pop_back_val();
@@ -134,11 +137,11 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     }
     return false;
   };
-  // A loop around the filling is taken to run: its own guard compares a quantity of its trip count.
+  // A loop around the filling is assumed to run: its guard compares a quantity of its trip count.
   auto GuardsLoop = [&](const ICmpInst *Compare) {
     for (const Use &Op : Compare->operands())
       if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 2)
-        return false; // a size of somebody's choice
+        return false; // a threshold that the program chose
     for (const Loop *L = LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
       const SCEV *Count = SE.getBackedgeTakenCount(L);
       if (isa<SCEVCouldNotCompute>(Count))
@@ -150,7 +153,7 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     }
     return false;
   };
-  // Empty or not: against 0 or 1. Any other comparison of the size makes a choice.
+  // Only a comparison of the size with 0 or 1 tests for emptiness. Any other one makes a choice.
   auto TestsEmpty = [&](const ICmpInst *Compare) {
     for (unsigned Side = 0; Side < 2; ++Side)
       if (auto *C = dyn_cast<ConstantInt>(Compare->getOperand(1 - Side)))
@@ -166,7 +169,7 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
       continue;
     auto *Branch = dyn_cast<ConditionalBranch>(B->getTerminator());
     if (!Branch)
-      return false; // one case of several
+      return false; // a switch: the filling is one case of several
     if (any_of(Branch->successors(),
                [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
       continue;
@@ -188,7 +191,8 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
   return true;
 }
 
-/// Is \p V the block that \p Site's call returned, or loaded from where the call (posix_memalign) or the program put it?
+/// True if \p V is the block that the call of \p Site returned. It may also be loaded from the
+/// place where the call (posix_memalign) or the program stored it.
 bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT) {
   const CallBase &Call = *Site.Call;
   if (V == &Call)
@@ -202,7 +206,7 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
   if (Out >= 0)
     return Load->getPointerOperand() == Call.getArgOperand(static_cast<unsigned>(Out)) &&
            DT.dominates(&Call, Load);
-  // A structure's field, a Fortran descriptor: the last thing put there before the load, as far as one block shows.
+  // A structure's field or a Fortran descriptor: the block must be stored there before the load.
   return any_of(Call.users(), [&](const User *U) {
     auto *Store = dyn_cast<StoreInst>(U);
     return Store && Store->getValueOperand() == &Call && DT.dominates(Store, Load) &&
@@ -210,7 +214,7 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
   });
 }
 
-/// What is asked of the allocating function.
+/// The analyses of the allocating function.
 struct Analyses {
   ScalarEvolution &SE;
   const DominatorTree &DT;
@@ -218,7 +222,7 @@ struct Analyses {
   const LoopInfo &LI;
 };
 
-/// Does a loop or a fill of \p Site's function write \p Size bytes of its block?
+/// True if a loop or a fill of \p Site's function writes \p Size bytes of its block.
 bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReference> References,
                ArrayRef<Fill> Fills, const Analyses &A) {
   const auto &[SE, DT, PDT, LI] = A;
@@ -232,8 +236,8 @@ bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReferenc
     if (const Loop *Scatters = scatteredFill(R, Size, SE, DT, LI);
         Scatters && alwaysReached(Call, Scatters->getHeader(), Size, SE, DT, PDT, LI))
       return true;
-    // Every dimension of the nest as step and count; in whatever order they are nested, each must continue where the
-    // ones inside it end.
+    // Collect every dimension of the nest as step and count. In any order of nesting, each
+    // dimension must continue where the inner ones end.
     Type *Wide = Type::getInt64Ty(Call.getContext());
     SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Dimensions;
     const SCEV *Start = Address;
@@ -247,7 +251,7 @@ bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReferenc
       bool EachTime = Latch && DT.dominates(R.Access->getParent(), Latch);
       if (LI.getLoopFor(R.Access->getParent()) != Rec->getLoop())
         EachTime =
-            true; // the inner loop's store was looked at; a skipped inner loop has its own guard
+            true; // the inner loop's store was checked; a skipped inner loop has its own guard
       Around = Rec->getLoop();
       if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine() || !EachTime) {
         Countable = false;
@@ -257,7 +261,7 @@ bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReferenc
       const SCEV *Step = Rec->getStepRecurrence(SE);
       Start = Rec->getStart();
       if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
-        // From the last element to the first: the same as up from where it ends.
+        // From the last element to the first is the same as upwards from the end of the walk.
         Start = SE.getAddExpr(Start, SE.getMulExpr(SE.getTruncateOrSignExtend(Step, Wide),
                                                    SE.getTruncateOrZeroExtend(Count, Wide)));
         Step = SE.getNegativeSCEV(Step);
@@ -274,8 +278,8 @@ bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReferenc
       auto Next = find_if(Dimensions, [&](const auto &D) {
         if (sameSum(D.first, Extent, SE))
           return true;
-        // A struct filled field by field, or several elements an iteration: gaps under a cache line or a few leave no
-        // page untouched.
+        // A struct filled field by field, or several elements per iteration: gaps of up to 256
+        // bytes leave no page untouched.
         auto *Step = dyn_cast<SCEVConstant>(D.first);
         return First && Step && Step->getAPInt().isStrictlyPositive() && Step->getAPInt().ule(256);
       });
@@ -295,7 +299,7 @@ bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReferenc
     if (!Base || !isBlockOf(Base, Site, DT) ||
         !alwaysReached(Call, F.Call->getParent(), Size, SE, DT, PDT, LI))
       continue;
-    // The first element may have been stored by hand and the rest filled from it.
+    // The program may store the first element itself and fill the rest from it.
     auto *Skipped =
         dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
     if (!Skipped || Skipped->getAPInt().ugt(256))
@@ -316,12 +320,12 @@ bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReferenc
 bool fullyInitialised(const SiteDecision &Site, ArrayRef<LoopReference> References,
                       ArrayRef<Fill> Fills, FunctionAnalysisManager &FAM) {
   if (Site.Family == AllocFamily::FortranAssign || isFortranCopy(Site.Family))
-    return true; // by the assignment itself, or the copy
+    return true; // filled by the assignment or the copy itself
   if (Site.Call->hasFnAttr(ClearedAttr))
-    return true; // by the program's memset, whatever the optimiser makes of it
+    return true; // filled by the program's memset, whatever the optimiser makes of it
   if (Fills.empty() &&
       none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }))
-    return false; // analyses of a function that fills nothing are dear
+    return false; // the analyses are too expensive for a function without fills
   Function &F = *Site.Call->getFunction();
   const Analyses A{FAM.getResult<ScalarEvolutionAnalysis>(F),
                    FAM.getResult<DominatorTreeAnalysis>(F),

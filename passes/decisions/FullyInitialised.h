@@ -1,7 +1,7 @@
-//===- FullyInitialised.h - is every byte of the object written? ---------===//
+//===- FullyInitialised.h - proves that new objects are filled ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Proves that a site's objects are written whole by the function that allocates them.
+// Proves that the function that allocates a site's objects also writes all their bytes.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_FULLYINITIALISED_H
 #define SMALLOC_PASSES_FULLYINITIALISED_H
@@ -12,8 +12,8 @@
 
 namespace smalloc {
 
-/// Every byte of the object is written by a loop, or one of \p Fills, of the allocating function after the allocation. \p References and
-/// \p Fills: all of that function.
+/// True if a loop or one of \p Fills writes every byte of the object after the allocation.
+/// \p References and \p Fills must be all of the allocating function.
 bool fullyInitialised(const SiteDecision &Site, llvm::ArrayRef<LoopReference> References,
                       llvm::ArrayRef<Fill> Fills, llvm::FunctionAnalysisManager &FAM);
 

@@ -1,4 +1,4 @@
-//===- Remarks.cpp - the compiler explains itself ---------------------------===//
+//===- Remarks.cpp - optimization remarks about sites ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/Remarks.h"
@@ -28,7 +28,7 @@ void emitRemarks(ArrayRef<SiteDecision> Sites, const Options &O, FunctionAnalysi
   for (const SiteDecision &V : Sites) {
     const Instruction *At = V.Variable ? V.Access : V.Call;
     if (V.Guessed ||
-        !At) // most calls of that form are no allocations: `smalloc sites` knows, the program being linked
+        !At) // most guessed calls are no allocations; `smalloc sites` knows them after linking
       continue;
     OptimizationRemarkEmitter &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(
         *const_cast<Function *>(At->getFunction()));

@@ -1,8 +1,9 @@
-//===- Remarks.h - the compiler explains itself -----------------------------===//
+//===- Remarks.h - optimization remarks about sites -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the optimization remarks: -Rpass=smalloc (superpages), -Rpass-missed=smalloc (not, and why),
-// -Rpass-analysis=smalloc (the numbers). They read as sentences; the YAML record has the values.
+// Emits the optimization remarks: -Rpass=smalloc (superpages), -Rpass-missed=smalloc (base pages,
+// with the reason) and -Rpass-analysis=smalloc (the numbers). Remarks read as sentences; their YAML
+// records hold the values.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_REMARKS_H
 #define SMALLOC_PASSES_REMARKS_H
@@ -15,11 +16,13 @@ namespace smalloc {
 void emitRemarks(llvm::ArrayRef<SiteDecision> Sites, const Options &O,
                  llvm::FunctionAnalysisManager &FAM);
 
-/// What the directives file of profile-use has that this unit cannot obey, at the unit's first function.
+/// Emits a remark for each directive of the profile-use file that this unit cannot follow. The
+/// remarks are placed at the unit's first function.
 void emitProfileRemarks(llvm::Module &M, llvm::ArrayRef<SiteDecision> Sites, const Options &O,
                         llvm::FunctionAnalysisManager &FAM);
 
-/// One remark, \p Name, at the unit's first function: all its sites stay as they are, and \p Why.
+/// Emits one remark \p Name at the unit's first function: its sites stay unchanged because of
+/// \p Why.
 void emitLeftAloneRemark(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Why,
                          llvm::FunctionAnalysisManager &FAM);
 

@@ -1,8 +1,8 @@
-//===- SiteDecision.h - what is decided of one site ----------------------===//
+//===- SiteDecision.h - the decision for one site -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds what the analysis knows and decides of one allocation site: where it is, its size, how loops walk its
-// objects, the page size, and the reason.
+// Holds the facts and the decision for one allocation site: its location, its size, how loops walk
+// its objects, the page size, and the reason.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SITEDECISION_H
 #define SMALLOC_PASSES_SITEDECISION_H
@@ -17,53 +17,51 @@
 
 namespace smalloc {
 
-/// What one reference does with a site's objects.
+/// The access pattern of one reference to a site's objects.
 struct ReferenceRow {
   std::string Function;
   unsigned Line = 0, Column = 0;
   smalloc_pattern Pattern = SMALLOC_PATTERN_NONE;
   double Pages = -1, Accesses = -1; ///< negative: known at run time only
   double Misses = 0, Exposed = 0, Saving = 0;
-  uint64_t MinBytes = SMALLOC_UNKNOWN; ///< pays from here on
+  uint64_t MinBytes = SMALLOC_UNKNOWN; ///< superpages pay from this object size
 };
 
-/// What is known and decided of one allocation call.
+/// The facts and the decision for one allocation call.
 struct SiteDecision {
-  llvm::CallBase *Call = nullptr; ///< null: a variable of the program (StaticArrays)
+  llvm::CallBase *Call = nullptr; ///< null: a global variable (StaticArrays)
   const llvm::GlobalVariable *Variable = nullptr;
-  const llvm::Instruction *Access = nullptr; ///< of a variable: the access that decided
+  const llvm::Instruction *Access = nullptr; ///< of a variable: the access that settled it
   AllocFamily Family = AllocFamily::Malloc;
   std::string Callee;                         ///< linkage name
   const AllocationWrapper *Wrapper = nullptr; ///< of a context whose callee is in the unit
-  /// A context whose callee only has the form of an allocator: the linker will know.
+  /// The callee of this context only has the form of an allocator; the linker will know whether it
+  /// is one.
   bool Guessed = false;
   uint64_t Id = 0;
-  std::string
-      Name; ///< of the record's symbol: the same for copies of an ODR function in other units
-  uint64_t Node = 0; ///< in the graph of smalloc_keys
+  std::string Name; ///< symbol of the record, the same for copies of an ODR function in other units
+  uint64_t Node = 0; ///< node in the graph of section smalloc_keys
   std::string Function, File, Context;
-  std::string Array; ///< what the source calls the memory
+  std::string Array; ///< the variable that holds the memory, as the source names it
   unsigned Line = 0, Column = 0;
   uint64_t SizeBytes = SMALLOC_UNKNOWN;
   uint64_t ElementBytes = 0;
-  std::string
-      SizeText; ///< for people: "8000000 bytes", "n objects of 48 bytes", "a size known at run time"
+  std::string SizeText; ///< for messages: "8000000 bytes", "n*48 bytes", "n bytes"
 
   smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
   smalloc_decision Decision = SMALLOC_DECISION_BASE;
   smalloc_decided_by DecidedBy = SMALLOC_BY_COMPILER;
-  unsigned PageShift =
-      SuperpageShift; ///< of the pages that it is to have, unless it stays on base pages
-  unsigned Flags = 0; ///< SMALLOC_SITE_*
+  unsigned PageShift = SuperpageShift; ///< page size, unless the site stays on base pages
+  unsigned Flags = 0;                  ///< SMALLOC_SITE_*
   uint64_t SpreadPages = SMALLOC_UNKNOWN;
   std::string SpreadText;
   double MissesPerAccess = -1;
   double SavingCycles = -1; ///< per access; translation only
   uint64_t FaultsSaved = SMALLOC_UNKNOWN;
-  uint32_t Worth = 0; ///< as smalloc_site::worth
+  uint32_t Worth = 0; ///< same unit as smalloc_site::worth
   uint64_t MinBytes = SMALLOC_UNKNOWN;
-  SizeConditions
-      When; ///< superpages only where one of them holds, if the compiler's decision is to last
+  /// Conditions on sizes. While the compiler's decision holds, superpages need one of them to hold.
+  SizeConditions When;
   unsigned Confidence = 0;
   std::string Why;
   std::vector<ReferenceRow> References; ///< for the site table only

@@ -1,4 +1,4 @@
-//===- SiteText.cpp - what people read about a site -------------------------===//
+//===- SiteText.cpp - texts about a site ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/SiteText.h"
@@ -27,7 +27,7 @@ std::optional<uint64_t> constantArgument(const CallBase &Call, unsigned Index) {
 constexpr uint64_t MaxElementBytes =
     65536; ///< a larger factor is a scale of the program, not an element
 
-/// Constant factor of a size expression: the element's size in n * sizeof(T); 0: none.
+/// Returns the constant factor of a size expression, the element size in n * sizeof(T); 0: none.
 uint64_t constantFactor(const SCEV *S) {
   if (auto *Cast = dyn_cast<SCEVCastExpr>(S))
     return constantFactor(Cast->getOperand());
@@ -69,8 +69,9 @@ const DILocation *userLocation(const Instruction &I) {
   return Location;
 }
 
-/// Where the program's own code calls \p F, a function of a library's header, directly or through others of them; null if the
-/// unit does not show it.
+/// Returns the location where the program's own code calls \p F, a function of a library header.
+/// The call may go through other functions of such headers. Returns null if the unit has no such
+/// call.
 static const DILocation *callerLocation(const Function &F) {
   constexpr unsigned MaxCalls = 64;
   SmallVector<const Function *, 8> Work{&F};
@@ -82,7 +83,7 @@ static const DILocation *callerLocation(const Function &F) {
       if (!At || Call->getCalledOperand() != Work[Next] || ++Looked > MaxCalls)
         continue;
       if (!isInSystemHeader(*At)) {
-        // The order of uses is the optimiser's.
+        // The order of uses depends on the optimiser: take the first place in the source.
         if (!First || std::tuple(At->getFilename(), At->getLine(), At->getColumn()) <
                           std::tuple(First->getFilename(), First->getLine(), First->getColumn()))
           First = At;
@@ -98,7 +99,7 @@ static const DILocation *callerLocation(const Function &F) {
 
 void describeLocation(SiteDecision &V, const Module &M) {
   V.File = unitName(M).str();
-  if (V.File == "FIRModule") // flang's, whatever it compiles
+  if (V.File == "FIRModule") // flang uses this name for each module
     V.File.clear();
   auto NameOf = [](const DILocation *At) {
     const DISubprogram *In = At->getScope()->getSubprogram();
@@ -108,7 +109,7 @@ void describeLocation(SiteDecision &V, const Module &M) {
   if (!Location)
     return;
   const DILocation *User = userLocation(*V.Call);
-  if (isInSystemHeader(*User)) // all that was inlined is the library's
+  if (isInSystemHeader(*User)) // all inlined frames are in the library
     if (const DILocation *Caller = callerLocation(*V.Call->getFunction()))
       User = Caller;
   V.File = User->getFilename().str();
@@ -116,7 +117,8 @@ void describeLocation(SiteDecision &V, const Module &M) {
   V.Column = User->getColumn();
   if (User != Location)
     V.Function = NameOf(User).str();
-  // Directives name a context by this text; only full debug information has linkage names, so no linkage names.
+  // Directives name a context by this text. It has no linkage names, which only full debug
+  // information contains.
   for (const DILocation *At = Location->getInlinedAt(); At; At = At->getInlinedAt()) {
     if (!V.Context.empty())
       V.Context += '\n';
@@ -125,8 +127,9 @@ void describeLocation(SiteDecision &V, const Module &M) {
   }
 }
 
-/// No argument is known to be the size: may what the function allocates vary at this call? One of the unit asks for the same
-/// when it is given the same; of another one only malloc's own form, a single size, says something.
+/// True if the allocated size may vary at this call, of which no argument is known to be the size.
+/// A wrapper of the unit returns the same size for the same arguments. A wrapper of another unit
+/// counts only in malloc's form, with a single integer argument.
 bool mayVary(const SiteDecision &V) {
   const CallBase &Call = *V.Call;
   auto IsNumber = [](const Use &Argument) {
@@ -137,7 +140,8 @@ bool mayVary(const SiteDecision &V) {
   return Call.arg_size() == 1 && IsNumber(*Call.arg_begin());
 }
 
-/// As far as the function's body or its alloc_size attribute tells which argument is the size.
+/// Sets the size of a wrapper call, if the wrapper's body or its alloc_size attribute shows which
+/// argument holds it.
 void describeWrapperSize(SiteDecision &V, function_ref<ScalarEvolution &()> Evolution) {
   const CallBase &Call = *V.Call;
   std::optional<unsigned> SizeArgument, CountArgument;
@@ -195,7 +199,7 @@ void describeSize(SiteDecision &V, function_ref<ScalarEvolution &()> Evolution) 
   case AllocFamily::FortranAssign:
   case AllocFamily::FortranSource:
   case AllocFamily::FortranCopyIn:
-    V.SizeText = "n bytes"; // in the descriptor
+    V.SizeText = "n bytes"; // the size is in the array descriptor
     return;
   case AllocFamily::Mapping:
     SizeArgument = mappedBytesArgument(
@@ -288,7 +292,7 @@ std::string spreadText(const LoopReference &R, uint64_t PageBytes) {
   for (const LoopLevel &L : R.Levels) {
     if (L.Kind == Motion::None)
       continue;
-    // A loop that only its body ends has all numbers to go.
+    // An endless loop, which only its body leaves, has a maximal trip count: treat it as unknown.
     const bool Ends = L.Trip && *L.Trip <= INT64_MAX;
     std::string Count = Ends ? utostr(*L.Trip) : Names[std::min(Unknown++, 3u)];
     if (L.Kind == Motion::Constant && static_cast<uint64_t>(std::abs(L.StrideBytes)) < PageBytes)

@@ -1,7 +1,7 @@
-//===- SiteText.h - what people read about a site ---------------------------===//
+//===- SiteText.h - texts about a site ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the words: the same phrases stand in remarks, in the descriptor's "why", and in `smalloc sites`.
+// Makes the phrases about a site. Remarks, the descriptor's "why" and `smalloc sites` share them.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SITETEXT_H
 #define SMALLOC_PASSES_SITETEXT_H
@@ -11,14 +11,16 @@
 
 namespace smalloc {
 
-/// Where people look: the innermost frame of the call's inline chain that is not in a system header (the line that
-/// grows the vector, not the allocator's); the call's own location if there is none. Null without locations.
+/// Returns the location to report for \p I: the innermost frame of its inline chain outside system
+/// headers. That is the line that grows the vector, not the allocator's line. Returns the call's
+/// own location if all frames are in system headers; null without locations.
 const llvm::DILocation *userLocation(const llvm::Instruction &I);
 
-/// File, line, column, function and inline chain of V.Call from its debug location (which the plugin switches on without -g).
+/// Sets file, line, column, function and inline chain of \p V from the debug location of V.Call.
+/// The plugin switches on debug locations without -g.
 void describeLocation(SiteDecision &V, const llvm::Module &M);
-/// Size, element size and their text from the call's arguments.
-/// \p Evolution: asked only where the size is no constant.
+/// Sets the size, the element size and their text from the call's arguments. Calls \p Evolution
+/// only if the size is no constant.
 void describeSize(SiteDecision &V, llvm::function_ref<llvm::ScalarEvolution &()> Evolution);
 
 std::string pagesText(double Pages);            ///< "1 page", "1953 pages"
@@ -26,9 +28,10 @@ std::string missesText(double MissesPerAccess); ///< "0.97 TLB misses an access"
 std::string bytesText(uint64_t Bytes);          ///< "8.2 MiB"
 std::string nestText(const LoopReference &R);   ///< "the loop at line 20"
 std::string motionText(const LoopReference &R); ///< "picked at random through loaded indices"
-/// Pages as an expression, e.g. "min(n*m, size/4096)"; trip counts that are known stand as numbers.
+/// Returns the page count as an expression, e.g. "min(i*j, size/4096)". Known trip counts appear as
+/// numbers.
 std::string spreadText(const LoopReference &R, uint64_t PageBytes);
-/// "malloc of 8000000 bytes in 'f'"
+/// Returns "malloc of 8000000 bytes in 'f'".
 std::string siteText(const SiteDecision &V);
 
 } // namespace smalloc

@@ -1,4 +1,4 @@
-//===- StaticArrays.cpp - arrays that nobody allocates ----------------------===//
+//===- StaticArrays.cpp - global variables listed as sites ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/StaticArrays.h"
@@ -16,14 +16,14 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr StringRef IdMetadata = "smalloc.static"; ///< id, and whether only its unit knows it
+constexpr StringRef IdMetadata = "smalloc.static"; ///< id, and whether the variable is local
 
 const ConstantInt *kept(const GlobalVariable &G, unsigned Which) {
   const MDNode *Kept = G.getMetadata(IdMetadata);
   return Kept ? mdconst::dyn_extract<ConstantInt>(Kept->getOperand(Which)) : nullptr;
 }
 
-/// Size of the elements, as far as the type says; Fortran's blocks are bytes to LLVM.
+/// Returns the element size, if the type shows it. Fortran's COMMON blocks are bytes to LLVM.
 uint64_t elementBytes(const GlobalVariable &G) {
   Type *T = G.getValueType();
   while (auto *Array = dyn_cast<ArrayType>(T))

@@ -1,9 +1,9 @@
-//===- StaticArrays.h - arrays that nobody allocates ------------------------===//
+//===- StaticArrays.h - global variables listed as sites ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which of the unit's variables are listed as sites: those that can hold a superpage, Fortran's COMMON blocks and
-// module arrays among them. Nothing is rewritten for them: the library puts a program's variables on superpages
-// when it is told to (static:on), and these records say whether that would pay, and for which.
+// Lists the unit's global variables that can hold a superpage as sites, among them Fortran's COMMON
+// blocks and module arrays. The plugin rewrites nothing for them. libsmalloc puts a program's
+// variables on superpages with option static:on. These records say for which variables that pays.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_STATICARRAYS_H
 #define SMALLOC_PASSES_STATICARRAYS_H
@@ -14,16 +14,19 @@
 
 namespace smalloc {
 
-/// \p References: all of the unit; \p Judge: what one of them asks for an object of the verdict's size.
+/// Returns the decisions for the variables of \p M that can hold a superpage. \p References must be
+/// all of the unit. \p Judge returns the benefit of one reference for an object of the decision's
+/// size.
 std::vector<SiteDecision>
 decideStatics(llvm::Module &M, llvm::ArrayRef<LoopReference> References,
               const PointerOrigins &Origins, const Options &O,
               llvm::function_ref<Finding(const LoopReference &, const SiteDecision &)> Judge);
 
-/// Writes the ids onto the variables, for a link with LTO: there two variables of one name get other names, and units none.
+/// Writes the ids onto the variables, for a link with LTO. There, variables of the same name are
+/// renamed, and units have no name.
 void keepStaticIds(llvm::ArrayRef<SiteDecision> Statics);
 
-/// Did other units know \p G when it was compiled?
+/// True if \p G had local linkage when its unit was compiled.
 bool wasOwn(const llvm::GlobalVariable &G);
 
 } // namespace smalloc

@@ -1,12 +1,13 @@
-//===- UnitAnalysis.h - superpages for this site? --------------------------------===//
+//===- UnitAnalysis.h - decisions for the sites of a unit -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides, for each allocation site of a unit: superpages, base pages, or at run time from which size; and says why.
-// Inputs are the references that reach the site (LoopAccesses, PointerOrigins) and the machine's reach.
+// Decides for each allocation site of a unit: superpages, base pages, or a choice at run time by
+// the object's size. Each decision has a reason. The inputs are the references that reach the site
+// (LoopAccesses, PointerOrigins) and the TLB reach of the machine.
 //
-// A site that only known accesses reach and that gains nothing stays a plain call for good. One whose pointer leaves
-// the unit is never "base for good": it stays steerable (undecided), because unknown is the normal case in programs
-// of several files.
+// A site that only known accesses reach and that gains nothing stays a plain call for good. A site
+// whose pointer leaves the unit stays steerable (undecided), never "base for good". Unknown
+// accesses are the normal case in programs of several files.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_UNITANALYSIS_H
 #define SMALLOC_PASSES_UNITANALYSIS_H
@@ -16,7 +17,7 @@
 
 namespace smalloc {
 
-/// Analyses \p M. Needs the site attributes of AllocationSitesPass.
+/// Returns the decisions for \p M, which needs the site attributes of AllocationSitesPass.
 UnitDecisions decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
 
 } // namespace smalloc

@@ -1,8 +1,8 @@
-//===- UnitDecisions.h - what is decided of a unit -----------------------===//
+//===- UnitDecisions.h - the decisions for a translation unit -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds the result of the analysis of a unit: its sites, its static arrays, the nests that get promotion points,
-// the loops and calls that get fill points, and the summary for other units.
+// Holds the result of the analysis of a unit: its sites, its static arrays, the nests that get
+// promotion points, the loops and calls that get fill points, and the summary for other units.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_UNITDECISIONS_H
 #define SMALLOC_PASSES_UNITDECISIONS_H
@@ -20,8 +20,8 @@
 namespace smalloc {
 
 struct AccessCount {
-  uint64_t InLoops = 0; ///< where they stand in the code
-  uint64_t Runs = 0;    ///< as often as they have run, as far as a profile says
+  uint64_t InLoops = 0; ///< accesses in the code
+  uint64_t Runs = 0;    ///< executions, as far as a profile shows them
   AccessCount &operator+=(const AccessCount &O) {
     InLoops += O.InLoops;
     Runs += O.Runs;
@@ -31,16 +31,17 @@ struct AccessCount {
 
 struct AccessCoverage {
   using Places = std::vector<std::pair<uint64_t, bool>>;
-  /// By function: the linker may drop it.
+  /// Keyed by function, since the linker may drop a function.
   std::map<std::string, AccessCount> Attributed; ///< at least one site of the unit reaches them
-  std::map<std::string, AccessCount> Unnamed;    ///< nothing is known
-  /// The others, by the places that they got their pointers from: key, and whether through its memory.
+  std::map<std::string, AccessCount> Unnamed;    ///< the source of the pointer is unknown
+  /// The other accesses, by the places that their pointers come from: (key, true if loaded from its
+  /// memory).
   std::map<std::pair<std::string, Places>, AccessCount> Named;
-  /// Places that other memory than the heap's goes to.
+  /// Arguments through which the unit passes memory of the stack or of variables.
   std::vector<uint64_t> Elsewhere;
 };
 
-/// A nest that pays if the object it walks is big: where a promotion point belongs.
+/// A nest that pays if the object that it walks is large; it gets a promotion point.
 struct ProfitableNest {
   const llvm::Loop *Outermost = nullptr;
   llvm::Function *F = nullptr;
@@ -55,7 +56,7 @@ struct UnitDecisions {
   FillCandidates Fills;
   bool OriginsGaveUp = false;
   KeyedSummary Summary;
-  AccessCoverage Coverage; ///< empty unless it was asked for
+  AccessCoverage Coverage; ///< empty without option coverage
   std::unique_ptr<AllocationWrappers> Wrappers;
 };
 

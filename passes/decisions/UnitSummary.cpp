@@ -1,4 +1,4 @@
-//===- UnitSummary.cpp - what other units may want to know ------------------===//
+//===- UnitSummary.cpp - a unit's summary for other units -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/UnitSummary.h"
@@ -16,10 +16,10 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Keys with an access in a unit's summary, about 200 bytes each.
+/// Keys with an access in a unit's summary; one takes about 200 bytes.
 constexpr size_t MaxKeyAccesses = 512;
 
-/// Where people find the loop of \p R.
+/// Returns the file that holds the loop of \p R.
 std::string fileOf(const LoopReference &R) {
   const Function *F = R.Access->getFunction();
   if (DebugLoc Start = R.Outermost ? R.Outermost->getStartLoc() : DebugLoc())
@@ -46,7 +46,7 @@ void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
     if (R.Repeated || Best.size() >= MaxKeyAccesses)
       continue;
     if (isa<AllocaInst, GlobalVariable>(getUnderlyingObject(R.Pointer)))
-      continue; // no site's memory
+      continue; // not a site's memory
     auto Roots = Keys.rootsOf(R.Pointer);
     if (Roots.empty())
       continue;
@@ -76,7 +76,7 @@ void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
     Out.Accesses.push_back(std::move(A));
   }
   if (!O.CoverageDir.empty())
-    Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // asks for further names
+    Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // adds names to Keys
   Keys.relateMembers(Out);
   Out.Names = Keys.takeNames();
 }

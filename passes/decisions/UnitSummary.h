@@ -1,8 +1,8 @@
-//===- UnitSummary.h - what other units may want to know --------------------===//
+//===- UnitSummary.h - a unit's summary for other units -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the unit's part of the program-wide join: flows of pointers by name, and what its loops do with memory of other
-// units, of which each name's most promising access is kept.
+// Builds the unit's part of the program-wide join: the flows of pointers by name, and the accesses
+// of its loops to memory of other units. Of each name, the summary keeps the most promising access.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_UNITSUMMARY_H
 #define SMALLOC_PASSES_UNITSUMMARY_H
@@ -12,7 +12,8 @@
 
 namespace smalloc {
 
-/// \p Result: its sites are decided and named; gets the summary, and the coverage if \p O asks for it.
+/// Adds the summary to \p Result, and the coverage if \p O asks for it. The sites of \p Result must
+/// be decided and named.
 void summarise(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O,
                const AllocationWrappers &Wrappers, PointerOrigins &Origins, ReferenceBenefit &Judge,
                llvm::ArrayRef<LoopReference> References, UnitDecisions &Result);

@@ -1,4 +1,4 @@
-//===- FrontendLocations.cpp - which functions get locations for the plugin -===//
+//===- FrontendLocations.cpp - omits unneeded debug locations -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/plugin/FrontendLocations.h"
@@ -16,12 +16,13 @@ using namespace clang;
 namespace smalloc {
 namespace {
 
-/// Of a body: longer ones are not what this is for.
+/// Statements of a body that are examined; longer functions keep their locations.
 constexpr unsigned MaxStatements = 48;
-/// Of calls within calls.
+/// Depth of calls within calls that are examined.
 constexpr unsigned MaxDepth = 8;
 
-/// A call of it, without its body, is no site: it returns nothing or a number, and stores no block through an argument.
+/// True if the declaration of \p F alone shows that a call of it is no site. \p F then returns
+/// nothing or a number, and stores no memory block through an argument.
 bool givesNoMemory(const FunctionDecl &F) {
   auto *Result = dyn_cast<BuiltinType>(F.getReturnType().getCanonicalType());
   const IdentifierInfo *Name = F.getIdentifier();
@@ -39,7 +40,8 @@ public:
   }
   void HandleInlineFunctionDefinition(FunctionDecl *F) override { Candidates.push_back(F); }
 
-  /// Code of inline functions is generated after this: all bodies are there, and none is for those that nobody uses, most of them.
+  /// Runs before code of inline functions is generated: all bodies exist. Unused functions, which
+  /// are most of them, get no code.
   void HandleTranslationUnit(ASTContext &Context) override {
     const SourceManager &Sources = Context.getSourceManager();
     for (FunctionDecl *F : Candidates)
@@ -49,7 +51,7 @@ public:
   }
 
 private:
-  /// They stay one call, or become a few loads and stores.
+  /// True for functions whose calls stay one call, or become a few loads and stores.
   static bool copiesMemory(unsigned Builtin) {
     switch (Builtin) {
     case Builtin::BImemcpy:
@@ -67,16 +69,16 @@ private:
   }
 
   bool isPlain(const FunctionDecl &Declared, unsigned Depth) {
-    // Names of the language, seen through where they are called: std::move and its like.
+    // The front end expands builtins of the language, such as std::move, at the call.
     if (unsigned Builtin = Declared.getBuiltinID())
       return Declared.isInStdNamespace() || copiesMemory(Builtin) || givesNoMemory(Declared);
     const FunctionDecl *F = nullptr;
     const Stmt *Body = Declared.getBody(F);
-    if (!Body) // of another unit: never inlined
+    if (!Body) // defined in another unit: never inlined
       return givesNoMemory(Declared);
     if (Depth > MaxDepth || isa<CXXDestructorDecl>(F))
       return false;
-    auto [Known, New] = Plain.try_emplace(F, false); // one that calls itself is not
+    auto [Known, New] = Plain.try_emplace(F, false); // a recursive function is not plain
     if (!New)
       return Known->second;
     unsigned Left = MaxStatements;
@@ -114,7 +116,7 @@ private:
     case Stmt::CXXStaticCastExprClass:
     case Stmt::CXXThisExprClass:
     case Stmt::DeclRefExprClass:
-    case Stmt::ExprWithCleanupsClass: // what is destroyed stands in it
+    case Stmt::ExprWithCleanupsClass: // the expression contains what it destroys
     case Stmt::FloatingLiteralClass:
     case Stmt::ImplicitCastExprClass:
     case Stmt::ImplicitValueInitExprClass:
@@ -152,7 +154,7 @@ private:
         return false;
       break;
     }
-    default: // loops, new, what is destroyed, all else
+    default: // loops, new, destruction and everything else
       return false;
     }
     for (const Stmt *Part : S->children())
@@ -165,13 +167,15 @@ private:
   llvm::DenseMap<const FunctionDecl *, bool> Plain;
 };
 
-/// Are the lines of calls those of the statements that they stand in? A statement gives its place to what is generated from there
-/// on: what stands behind one that another part of the same statement holds, or where a scope ends, is not to be told apart.
+/// Checks that the lines of calls are those of their statements. A statement gives its line to the
+/// code generated from there on. Code after a nested statement, or at the end of a scope, gets an
+/// uncertain line.
 class StatementLines {
 public:
   explicit StatementLines(const SourceManager &Sources) : Sources(Sources) {}
 
-  /// \p At: where the statement begins that gives \p S, a part of it, its place; invalid if none does.
+  /// True if all calls in \p S get the right line. \p At is the start of the statement that gives
+  /// its line to \p S, a part of it; invalid if there is none.
   bool areCalls(const Stmt *S, SourceLocation At) const {
     if (!S)
       return true;
@@ -199,7 +203,7 @@ public:
       auto *While = cast<WhileStmt>(S);
       return areCalls(While->getCond(), S->getBeginLoc()) && areCallsIn(While->getBody());
     }
-    case Stmt::DoStmtClass: { // its condition is generated behind the body's last statement
+    case Stmt::DoStmtClass: { // its condition is generated after the body's last statement
       auto *Do = cast<DoStmt>(S);
       return areCalls(Do->getCond(), SourceLocation()) && areCallsIn(Do->getBody());
     }
@@ -237,7 +241,7 @@ public:
   }
 
 private:
-  /// \p S is a statement of its own.
+  /// Checks \p S as a statement of its own.
   bool areCallsIn(const Stmt *S) const { return !S || areCalls(S, S->getBeginLoc()); }
 
   bool onOneLine(SourceLocation From, SourceLocation To) const {
@@ -256,9 +260,10 @@ private:
   const SourceManager &Sources;
 };
 
-/// Clang gives each expression a place, or, as for CodeView, each statement only, which is a fraction of the work. It looks at the
-/// option for each expression, so that it can be chosen function by function: a unit's own functions are generated one by one as
-/// they are read, the static and inline ones all together at its end.
+/// Makes clang give locations to statements only, as for CodeView, instead of each expression. That
+/// is a fraction of the work. Clang reads the option at each expression, so each function can have
+/// its own setting. Clang generates a unit's external functions one by one as it reads them, but
+/// static and inline ones together at the end of the unit.
 class ByStatement : public ASTConsumer {
 public:
   explicit ByStatement(CodeGenOptions &CodeGen) : CodeGen(CodeGen) {}

@@ -1,10 +1,13 @@
-//===- FrontendLocations.h - what gets locations for the plugin -------------===//
+//===- FrontendLocations.h - omits unneeded debug locations ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the front end need not give locations where nobody but the plugin asked for them (no -g). In C++ it is the functions of
-// system headers that neither loop nor call anything but others like them, and destroy nothing: no site and no loop is in
-// them, and the calls that they are inlined for need no place in a chain. In C it is the expressions of functions whose
-// statements tell the lines of all calls: those and the lines of loops are all that is read.
+// Omits debug locations that only the plugin asked for (no -g) and that it does not need.
+//
+// In C++ these are the locations of system-header functions without loops, without destructors, and
+// with calls of similar functions only. They contain no site and no loop, and calls inlined from
+// them need no place in an inline chain. In C these are the locations of expressions, in functions
+// whose statements give the lines of all calls. The plugin reads only those lines and the lines of
+// loops.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_FRONTENDLOCATIONS_H
 #define SMALLOC_PASSES_FRONTENDLOCATIONS_H
@@ -18,10 +21,11 @@ class CodeGenOptions;
 
 namespace smalloc {
 
-/// Stands before the consumer that generates code.
+/// Returns the consumer for C++. It must run before the consumer that generates code.
 std::unique_ptr<clang::ASTConsumer> leaveOutLocations();
 
-/// Of C; the same. What it leaves in the module for CodeView's sake, OwnLocationsPass takes out.
+/// Returns the consumer for C, with the same order. It leaves a CodeView flag in the module, which
+/// OwnLocationsPass removes.
 std::unique_ptr<clang::ASTConsumer> locateStatements(clang::CodeGenOptions &CodeGen);
 
 } // namespace smalloc

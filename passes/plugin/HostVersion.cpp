@@ -1,9 +1,10 @@
 //===- HostVersion.cpp - refuses another major version of LLVM --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A plugin fits one major version of LLVM: classes change their layout with each. This check runs before any other code of
-// the plugin, and calls nothing of LLVM but the C interface, whose signatures stay. It can run because nothing that the
-// loader resolves at once is missing in the other version: the build makes those symbols weak (CMakeLists.txt).
+// Refuses to run in another major version of LLVM than the plugin was built for. Each major version
+// changes the layout of classes. The check runs before any other code of the plugin, and calls only
+// LLVM's C interface, whose signatures stay. It can run because the loader resolves at once only
+// symbols that exist in all versions: the build makes the others weak (CMakeLists.txt).
 //===----------------------------------------------------------------------===//
 #include "llvm/Config/llvm-config.h"
 
@@ -13,14 +14,16 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-// LLVM 16 and newer. A host that is linked statically may have neither of the two; then the loader names what is missing.
+// LLVM 16 and newer. A statically linked host may have neither of the two; then the loader names
+// the missing symbol.
 extern "C" void LLVMGetVersion(unsigned *Major, unsigned *Minor, unsigned *Patch)
     __attribute__((weak));
 extern "C" void *LLVMContextCreate() __attribute__((weak)); // all versions
 
 namespace {
 
-/// Path of the plugin for LLVM \p Major beside the plugin at \p Own; empty if it is not installed.
+/// Returns the path of the plugin for LLVM \p Major beside the plugin at \p Own; empty if not
+/// installed.
 std::string pluginFor(unsigned Major, const std::string &Own) {
   const std::string Mine = "/llvm-" + std::to_string(LLVM_VERSION_MAJOR) + "/";
   const size_t At = Own.rfind(Mine);
@@ -54,7 +57,7 @@ __attribute__((constructor(101))) void checkHostVersion() {
                  "(" SMALLOC_LLVM_SUPPORTED ")\n",
                  LLVM_VERSION_MAJOR);
   std::fflush(stderr);
-  _exit(1); // no destructor of the host's may run: the loader still holds its lock
+  _exit(1); // no destructor of the host may run: the loader still holds its lock
 }
 
 } // namespace

@@ -1,10 +1,11 @@
 //===- Plugin.cpp - one file for clang, flang, opt and lld ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how the shared object enters its host. As a clang plugin (-fplugin) its action registers the passes
-// through the code-generation options and switches on locations-only debug info; as a pass plugin (-fpass-plugin, opt,
-// lld) LLVM calls llvmGetPassPluginInfo(). The build makes every clang symbol weak, so that the file loads where there
-// is no clang; it has no DT_NEEDED on clang either, which would define opt's options twice.
+// Connects the shared object with its host. As a clang plugin (-fplugin), its action registers the
+// passes through the code-generation options and switches on locations-only debug info. As a pass
+// plugin (-fpass-plugin, opt, lld), LLVM calls llvmGetPassPluginInfo(). The build makes every clang
+// symbol weak, so that the file loads in hosts without clang. It has no DT_NEEDED on clang either,
+// which would define opt's options twice.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/LlvmVersions.h"
 #include "passes/plugin/FrontendLocations.h"
@@ -27,8 +28,8 @@ namespace {
 /// Options of the clang plugin arguments, for the pass-plugin entry in the same process.
 smalloc::Options Current;
 
-/// Is assembly as good as IR for what the passes add? No kind of LTO or bitcode, the usual distances, sections, syntax, and
-/// calls that no flag protects in a way of its own.
+/// True if the passes may add their code as assembly instead of IR. That excludes LTO and bitcode,
+/// unusual code models, sections or syntax, and flags that protect calls in their own way.
 bool goesStraightToObject(clang::CompilerInstance &CI) {
   const clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
   const Triple &Target = CI.getTarget().getTriple();
@@ -45,7 +46,8 @@ bool goesStraightToObject(clang::CompilerInstance &CI) {
          none_of(CI.getTargetOpts().FeaturesAsWritten, protects);
 }
 
-/// \p File as -fdebug-prefix-map, or else -fmacro-prefix-map, makes it; empty if neither does.
+/// Returns \p File as mapped by -fdebug-prefix-map, or else by -fmacro-prefix-map; empty if neither
+/// does.
 std::string mappedName(clang::CompilerInstance &CI, StringRef File) {
   SmallString<256> Path(File);
   for (const auto &[From, To] : reverse(CI.getCodeGenOpts().DebugPrefixMap))
@@ -63,7 +65,8 @@ class SmallocAction : public clang::PluginASTAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &CI,
                                                         StringRef InFile) override {
     clang::CodeGenOptions &CodeGen = CI.getCodeGenOpts();
-    // Code of a device is generated as without us: the passes will leave it alone, whoever registers them.
+    // The plugin does not change the code of a device: the passes skip it, however they are
+    // registered.
     if (!smalloc::isHostTarget(CI.getTarget().getTriple()) ||
         CI.getLangOpts().OpenMPIsTargetDevice || CI.getLangOpts().CUDAIsDevice ||
         CI.getLangOpts().SYCLIsDevice)
@@ -75,7 +78,8 @@ class SmallocAction : public clang::PluginASTAction {
         clang::SanitizerKind::Memory | clang::SanitizerKind::KernelMemory |
         clang::SanitizerKind::Thread | clang::parseSanitizerValue("type", /*AllowGroups=*/false) |
         clang::parseSanitizerValue("alloc-token", /*AllowGroups=*/false));
-    // gcov's counters are placed by locations, which clang makes for them without saying so in the kind of debug information.
+    // gcov's counters are placed by locations. Clang makes these without setting the kind of debug
+    // information.
     const bool ForCoverage =
         !CodeGen.CoverageNotesFile.empty() || !CodeGen.CoverageDataFile.empty();
     // Sites are reported with lines also without -g: locations in the IR, nothing in the object.
@@ -83,23 +87,25 @@ class SmallocAction : public clang::PluginASTAction {
         CodeGen.OptimizationLevel > 0) {
       CodeGen.setDebugInfo(codegenoptions::LocTrackingOnly);
       O.OwnLocations = true;
-      // The user did not ask for debug info, so only -fmacro-prefix-map may say which paths to hide. Apply it here too.
+      // The user did not ask for debug info, so only -fmacro-prefix-map may name the paths to hide.
+      // Apply it here too.
       const auto &Hidden = CI.getLangOpts().MacroPrefixMap;
       CodeGen.DebugPrefixMap.insert(CodeGen.DebugPrefixMap.begin(), Hidden.rbegin(), Hidden.rend());
     }
     O.UnitName = mappedName(CI, InFile);
-    // Site tables and traces name the place of each access; a module is read by units that may want all locations, and at a link
-    // another unit's copy of a function, with locations, may take the place of this one's.
+    // Site tables and traces need the location of each access. Importers of a module may need all
+    // locations, too. At a link, another unit's copy of a function, with locations, may replace
+    // this one's.
     const bool Linked = CodeGen.PrepareForLTO || CodeGen.PrepareForThinLTO || CodeGen.FatLTO;
     const bool WithoutAll = O.OwnLocations && !Linked && O.SitesDir.empty() &&
                             O.GenerateDir.empty() && O.CoverageDir.empty();
-    // Lines are what people are told. To tell columns as well takes twice the memory, which LLVM never frees.
+    // Reports name lines. Columns would take twice the memory, which LLVM never frees.
     if (WithoutAll)
       CodeGen.DebugColumnInfo = false;
     O.StraightToObject = goesStraightToObject(CI);
     O.Hosted = !CI.getLangOpts().Freestanding;
     Current = O;
-    // Given with -fpass-plugin too, the same file is registered by clang itself: once is enough.
+    // With -fpass-plugin, clang itself registers the same file: once is enough.
     if (!smalloc::loadsPassPlugin(CI, "smalloc"))
       CodeGen.PassBuilderCallbacks.push_back(
           [O = O](PassBuilder &PB) { smalloc::registerPasses(PB, O); });
@@ -130,7 +136,7 @@ class SmallocAction : public clang::PluginASTAction {
     for (const std::string &Warning : O.Warnings)
       Diags.Report(Diags.getCustomDiagID(clang::DiagnosticsEngine::Warning, "smalloc: %0"))
           << Warning;
-    O.Warnings.clear(); // said
+    O.Warnings.clear(); // reported
     return true;
   }
 
@@ -151,7 +157,7 @@ static bool registerFrontend() {
 [[maybe_unused]] static const bool HasFrontend = registerFrontend();
 
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  PassPluginLibraryInfo Info{}; // of as many members as this version has
+  PassPluginLibraryInfo Info{}; // its members depend on the LLVM version
   Info.APIVersion = LLVM_PLUGIN_API_VERSION;
   Info.PluginName = "smalloc";
   Info.PluginVersion = SMALLOC_VERSION;

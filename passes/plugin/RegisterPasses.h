@@ -1,9 +1,10 @@
-//===- RegisterPasses.h - where smalloc sits in the pipeline ----------------===//
+//===- RegisterPasses.h - registers the passes ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the pipeline points: sites are numbered at its start, before any inlining; analysis and rewriting happen at
-// OptimizerEarly, after inlining, SROA and LICM and before vectorising makes copies of each access. -O0 is left alone.
-// A link with LTO decides once more, before it inlines anything.
+// Registers the passes in the pipeline. Sites are numbered at its start, before any inlining.
+// Analysis and rewriting run at OptimizerEarly: after inlining, SROA and LICM, and before
+// vectorising copies accesses. -O0 is left unchanged. A link with LTO decides again, before it
+// inlines anything.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_REGISTERPASSES_H
 #define SMALLOC_PASSES_REGISTERPASSES_H
@@ -17,14 +18,15 @@ class PassBuilder;
 
 namespace smalloc {
 
-/// Adds the callbacks. \p Base: from the clang plugin arguments; the -smalloc-* options go on top.
+/// Adds the pipeline callbacks. \p Base holds the options of the clang plugin arguments; the
+/// -smalloc-* options override them.
 void registerPasses(llvm::PassBuilder &PB, const Options &Base);
 
-/// Of locations that the front end gives for us alone, leaves those of calls, where sites are, and of loops, which stand in
-/// their metadata: passes until ours need not keep the others up.
+/// Drops locations that the front end made only for the plugin. It keeps those of calls, which may
+/// be sites; those of loops are in their metadata. So earlier passes need not maintain the others.
 class OwnLocationsPass : public llvm::PassInfoMixin<OwnLocationsPass> {
 public:
-  /// \p Alone: no link will bring bodies of what other units define.
+  /// \p Alone: no link adds bodies of functions that other units define.
   explicit OwnLocationsPass(bool Alone) : Alone(Alone) {}
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
 
@@ -32,7 +34,8 @@ private:
   bool Alone;
 };
 
-/// Analysis, remarks, site table, rewriting. Acts once a module, whatever the number of pipelines it meets.
+/// Runs the analysis, remarks, site table and rewriting, once per module in any number of
+/// pipelines.
 class SmallocPass : public llvm::PassInfoMixin<SmallocPass> {
 public:
   explicit SmallocPass(Options O, bool ForLink = false) : O(std::move(O)), ForLink(ForLink) {}
@@ -43,7 +46,7 @@ private:
   bool ForLink; ///< a link with LTO may follow
 };
 
-/// The link phase (LinkPhase.h): with the options that the units were compiled with.
+/// Runs the link phase (LinkPhase.h) with the options that the units were compiled with.
 class SmallocLinkPass : public llvm::PassInfoMixin<SmallocLinkPass> {
 public:
   explicit SmallocLinkPass(std::string CoverageDir) : CoverageDir(std::move(CoverageDir)) {}
@@ -53,7 +56,7 @@ private:
   std::string CoverageDir;
 };
 
-/// opt -passes='print<smalloc>': the verdicts, one line a site, for people and tests. Changes nothing.
+/// Prints the decisions, one line per site, for opt -passes='print<smalloc>'. Changes nothing.
 class SmallocPrinterPass : public llvm::PassInfoMixin<SmallocPrinterPass> {
 public:
   explicit SmallocPrinterPass(Options O) : O(std::move(O)) {}
@@ -63,7 +66,8 @@ private:
   Options O;
 };
 
-/// opt -passes='print<smalloc-origins>': what it took to find out where pointers come from, for tests. Changes nothing.
+/// Prints the cost of the pointer analysis, for opt -passes='print<smalloc-origins>' in tests.
+/// Changes nothing.
 class OriginsPrinterPass : public llvm::PassInfoMixin<OriginsPrinterPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);

@@ -1,4 +1,4 @@
-//===- AccessTracer.cpp - a program that tells what it touches --------------===//
+//===- AccessTracer.cpp - records the accesses of a program ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/AccessTracer.h"
@@ -19,7 +19,7 @@ namespace smalloc {
 namespace {
 
 constexpr StringRef TracedMetadata = "smalloc.traced";
-/// Puts the tests and calls of one function in place.
+/// Inserts the tests and calls of one function.
 class Instrumenter {
 public:
   Instrumenter(Function &F, RecordingCallbacks &G) : F(F), G(G), Tests(F, G) {}
@@ -28,10 +28,10 @@ public:
     for (const RecordedRun &R : Accesses.Runs)
       Runs.push_back(Tests.windowOf(R));
     std::vector<std::unique_ptr<Version>> Versions;
-    DenseSet<const BasicBlock *> Silent; // what tells in its versions alone
+    DenseSet<const BasicBlock *> Silent; // blocks that record only in their versions
     if (G.hasMemory())
       Versions = makeVersions(Accesses.Loops, Silent);
-    // What is told before blocks are split.
+    // Collect the accesses before blocks are split.
     for (const std::unique_ptr<Version> &V : Versions)
       collect(*V, Accesses);
     for (const RecordedAccess &A : Accesses.Accesses) {
@@ -53,23 +53,23 @@ public:
   }
 
 private:
-  /// A copy of a loop in which all is told, or what is sampled.
+  /// A copy of a loop that records everything, or the sampled accesses.
   struct Version {
     Version(Function &F, RecordedLoop &L, Value *Condition, bool Every)
         : Copy(F, L, Condition), Every(Every) {}
     LoopVersion Copy;
     bool Every;
     Value *Told = nullptr, *Regions = nullptr;
-    std::vector<SmallVector<RecordingCallbacks::Together, 4>> Together; ///< every
+    std::vector<SmallVector<RecordingCallbacks::Together, 4>> Together; ///< only if Every
     struct Single {
       RecordedAccess Access;
-      AllocaInst *Last; ///< of a steady one
+      AllocaInst *Last; ///< of a steady access
       std::optional<RegionIndex> Index;
     };
-    std::vector<Single> Singles; ///< of every: the steady ones
+    std::vector<Single> Singles; ///< if Every: the steady accesses
     std::vector<std::pair<RecordedRun, size_t>> Runs;
     std::vector<std::pair<RecordedWalk, SmallVector<AllocaInst *, 4>>> Walks;
-    DenseMap<std::pair<Value *, int64_t>, Value *> Bases; ///< their regions' bytes
+    DenseMap<std::pair<Value *, int64_t>, Value *> Bases; ///< bytes of their regions
   };
 
   std::vector<std::unique_ptr<Version>> makeVersions(std::vector<RecordedLoop> &Loops,
@@ -97,9 +97,10 @@ private:
     return Versions;
   }
 
-  /// What is told in the copy. Of every, scattered accesses of a block go together, up to the next one that may not be told.
+  /// Collects the accesses of the copy. With Every, consecutive scattered accesses of a block form
+  /// one piece, which ends at an access that may not be recorded.
   void collect(Version &V, const TracedAccesses &Accesses) {
-    const BasicBlock *Block = nullptr; // of the piece that is open
+    const BasicBlock *Block = nullptr; // block of the open piece
     const auto Copied = [&V](RecordedAccess A) {
       A.Before = V.Copy.at(A.Before);
       A.Pointer = V.Copy.at(A.Pointer);
@@ -167,8 +168,9 @@ private:
       Tests.tellWalk(W, Ends);
   }
 
-  /// The byte of what is indexed; worked out in front of the loop. What is indexed may be no address at all, where the indices are
-  /// another machine's addresses: then the way from it to the address may be any, and the loop is the plain one.
+  /// Returns the byte of the indexed object, computed in front of the loop. The base may be no
+  /// address at all if the indices are another machine's addresses. Then its distance to the
+  /// address is arbitrary, and the original loop runs.
   Value *baseOf(const RegionIndex &At, Version &V) {
     Value *&Base = V.Bases[{At.Base, At.Offset}];
     if (Base)
@@ -192,7 +194,8 @@ private:
   std::vector<RecordingFilters::Window> Runs;
 };
 
-/// Of ours, not of the program: a second entry (ContextEntries.h) is the program's function, by another name.
+/// True if the plugin added \p F. A second entry (ContextEntries.h) is the program's function under
+/// another name.
 bool isOurs(const Function &F) {
   return F.getName().starts_with("__smalloc_v1_") && !F.hasMetadata(EntryOfMetadata);
 }
@@ -204,7 +207,8 @@ bool mayTrace(const Function &F) {
          !F.hasFnAttribute(Attribute::PresplitCoroutine);
 }
 
-/// Functions that only read, or touch no memory that others see, now write into the recording.
+/// Removes memory attributes. Functions that only read, or touch no visible memory, now write into
+/// the recording.
 void forgetMemoryEffects(Module &M) {
   for (Function &F : M) {
     if (!F.isDeclaration())
@@ -220,7 +224,7 @@ void forgetMemoryEffects(Module &M) {
 } // namespace
 
 PreservedAnalyses AccessTracerPass::run(Module &M, ModuleAnalysisManager &AM) {
-  // -ffat-lto-objects and ThinLTO back ends come here again with a module that is done.
+  // -ffat-lto-objects and ThinLTO back ends run this pass again on a finished module.
   if (M.getNamedMetadata(TracedMetadata) || !isServed(M) || definesAllocator(M) ||
       hasAllocTokens(M))
     return PreservedAnalyses::all();
@@ -238,7 +242,7 @@ PreservedAnalyses AccessTracerPass::run(Module &M, ModuleAnalysisManager &AM) {
         G.emplace(M, Directory);
       Instrumenter(*F, *G).run(Accesses);
     }
-    FAM.invalidate(*F, PreservedAnalyses::none()); // also when only a preheader is new
+    FAM.invalidate(*F, PreservedAnalyses::none()); // even if only a preheader is new
   }
   if (!G)
     return PreservedAnalyses::none();

@@ -1,10 +1,11 @@
-//===- AccessTracer.h - a program that tells what it touches ----------------===//
+//===- AccessTracer.h - records the accesses of a program -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how an instrumented program (profile-generate) tells its accesses to a recording: tests in line, so that what is
-// not sampled costs a few instructions and no call. It runs last, so that what the optimiser keeps in registers is not
-// counted. Entries of the feedback library are found through the image's gate (smalloc/access.h); without the library
-// the program runs as it is.
+// Makes an instrumented program (profile-generate) record its accesses. The tests are inline, so an
+// access outside the sample costs a few instructions and no call. The pass runs last, so it does
+// not count accesses that the optimiser keeps in registers. The program finds the entries of the
+// feedback library through the image's gate (smalloc/access.h). Without the library the program
+// runs unchanged.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ACCESSTRACER_H
 #define SMALLOC_PASSES_ACCESSTRACER_H
@@ -16,7 +17,7 @@ namespace smalloc {
 
 class AccessTracerPass : public llvm::PassInfoMixin<AccessTracerPass> {
 public:
-  /// Directory: where a program leaves its trace when nobody else names a place.
+  /// \p Directory is where a program writes its trace if nothing else names a place.
   explicit AccessTracerPass(std::string Directory) : Directory(std::move(Directory)) {}
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
   static bool isRequired() { return true; }

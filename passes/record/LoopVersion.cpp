@@ -1,4 +1,4 @@
-//===- LoopVersion.cpp - a copy of a loop for recordings --------------------===//
+//===- LoopVersion.cpp - a copy of a loop for recordings ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/LoopVersion.h"

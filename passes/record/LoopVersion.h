@@ -1,7 +1,7 @@
-//===- LoopVersion.h - a copy of a loop for recordings ----------------------===//
+//===- LoopVersion.h - a copy of a loop for recordings --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a loop gets a copy of itself, with all that is inside it, that is entered in its place on a condition.
+// Copies a loop with everything inside it. A condition selects the copy or the original.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LOOPVERSION_H
 #define SMALLOC_PASSES_LOOPVERSION_H
@@ -16,19 +16,20 @@ namespace smalloc {
 
 class LoopVersion {
 public:
-  /// The loop and its copy both go on where the loop did; \p L is then entered from another block.
+  /// Copies \p L; \p Condition true enters the copy. Both continue where the loop did. \p L is then
+  /// entered from another block.
   LoopVersion(llvm::Function &F, RecordedLoop &L, llvm::Value *Condition);
 
-  /// From which the copy is entered.
+  /// Returns the block from which the copy is entered.
   llvm::BasicBlock *entry() const { return Entry; }
-  /// In front of the loop, where one or the other is chosen.
+  /// Returns the branch in front of the loop that selects the copy or the original.
   ConditionalBranch *choice() const { return Choice; }
-  /// The copy is entered only if this holds, too; it is known in front of choice().
+  /// Adds a condition for entering the copy. \p Condition must be known in front of choice().
   void enterOnlyIf(llvm::Value *Condition);
   bool isCopyOf(const llvm::BasicBlock *Block) const { return Of.count(Block) != 0; }
-  /// Is there before the copy begins?
+  /// True if \p V exists before the copy starts.
   bool isOutside(const llvm::Value *V) const;
-  /// A value as the copy has it; of what is not in the loop, the value itself.
+  /// Returns the copy of \p V; \p V itself if it is not in the loop.
   template <class T> T *at(T *V) const {
     llvm::Value *Copy = V ? static_cast<llvm::Value *>(Map.lookup(V)) : nullptr;
     return Copy ? llvm::cast<T>(Copy) : V;

@@ -1,4 +1,4 @@
-//===- RecordingCallbacks.cpp - the code that tells an access -----------------------===//
+//===- RecordingCallbacks.cpp - code that records one access --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/RecordingCallbacks.h"
@@ -50,13 +50,13 @@ Value *RecordingCallbacks::every(IRBuilder<> &B) {
 }
 
 bool RecordingCallbacks::hasRegions() const {
-  // Elsewhere an address may carry a tag, or have more bits.
+  // On other targets an address may carry a tag, or have more bits.
   return targetTriple(M).getArch() == Triple::x86_64;
 }
 
 Value *RecordingCallbacks::regions(IRBuilder<> &B) {
   LoadInst *L = B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Layout, Record, 10), Align(8));
-  L->setAtomic(AtomicOrdering::Acquire); // look is there if the table is
+  L->setAtomic(AtomicOrdering::Acquire); // a non-null table implies a valid look entry
   return L;
 }
 
@@ -178,7 +178,7 @@ Value *RecordingCallbacks::end(IRBuilder<> &B, Value *Told) {
   return B.CreateAlignedLoad(Ptr, B.CreateConstGEP1_64(I64, Told, 1), Align(8));
 }
 
-/// A function that calls one of the gate's entries.
+/// Makes a function that calls one of the gate's entries.
 Function *RecordingCallbacks::makeCall(StringRef Name, unsigned Field,
                                        ArrayRef<Type *> Parameters) {
   Function *Library = hiddenFunction(Name, Parameters);
@@ -194,7 +194,8 @@ Function *RecordingCallbacks::makeCall(StringRef Name, unsigned Field,
   return Library;
 }
 
-/// Returns the instruction in front of which it is known that there is no room.
+/// Stores \p Tagged into the thread's memory. Returns the instruction that runs only if there is no
+/// room.
 Instruction *RecordingCallbacks::intoMemory(Instruction *Before, Value *Tagged) {
   BasicBlock *Head = Before->getParent();
   BasicBlock *Tail = Head->splitBasicBlock(Before->getIterator(), "smalloc.go.on");
@@ -217,7 +218,7 @@ Instruction *RecordingCallbacks::intoMemory(Instruction *Before, Value *Tagged) 
 
 Function *RecordingCallbacks::announcer(StringRef Name, StringRef EntryName) {
   Function *F = hiddenFunction(Name, {});
-  // Weak and through the GOT, also without -fPIC: the linker must not settle it as absent.
+  // Weak and through the GOT, also without -fPIC: the linker must not resolve it as absent.
   Function *Entry = Function::Create(FunctionType::get(Type::getVoidTy(C), {Ptr}, false),
                                      GlobalValue::ExternalWeakLinkage, EntryName, M);
   Entry->setDoesNotThrow();

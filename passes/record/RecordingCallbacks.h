@@ -1,8 +1,9 @@
-//===- RecordingCallbacks.h - the code that tells an access -------------------------===//
+//===- RecordingCallbacks.h - code that records one access ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the instructions with which a program tells the feedback library an access or a walk (smalloc/access.h): the image's
-// gate, which the library fills in, what goes into the thread's memory in line, and the calls for the rest.
+// Emits the instructions that record an access or a walk for the feedback library
+// (smalloc/access.h). These are the image's gate, which the library fills in; inline stores into
+// the thread's memory; and calls of the library for the rest.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_RECORDINGCALLBACKS_H
 #define SMALLOC_PASSES_RECORDINGCALLBACKS_H
@@ -13,54 +14,58 @@
 
 namespace smalloc {
 
-/// The image's gate and the functions that go through it; the linker keeps one of each an image.
+/// The image's gate and the functions that use it. The linker keeps one of each per image.
 class RecordingCallbacks {
 public:
   RecordingCallbacks(llvm::Module &M, llvm::StringRef Directory);
 
   llvm::Value *threshold(llvm::IRBuilder<> &B) { return relaxed(B, 2); }
-  /// Does every access go to the thread's memory?
+  /// Emits a test that is true if every access goes into the thread's memory.
   llvm::Value *every(llvm::IRBuilder<> &B);
 
-  /// Is there a byte for each region that an address may lie in?
+  /// True if the target has a table with a byte for each region of the address space.
   bool hasRegions() const;
-  /// The first of these bytes; null: the library has none, or keeps nothing.
+  /// Emits a load of the table's start. It is null if the library has no table, or records nothing.
   llvm::Value *regions(llvm::IRBuilder<> &B);
-  /// Where it is the byte of a region that is not known yet.
+  /// Emits a call of the library, which fills in the byte of a region that is not known yet.
   void look(llvm::Instruction *Before, llvm::Value *Entry);
 
-  /// Can a thread find its memory in line?
+  /// True if a thread can find its memory inline.
   bool hasMemory() const;
-  /// The thread's smalloc_recorded.
+  /// Emits the address of the thread's smalloc_recorded.
   llvm::Value *told(llvm::IRBuilder<> &B);
 
-  /// How often an access of a loop is told, when all are: each time, or where it comes to another page at most.
+  /// How often an access of a loop is recorded if all are. Often: each time. Seldom: at most each
+  /// time it moves to another page.
   enum class Rate { Often, Seldom };
-  /// Tells one access in front of an instruction: into the thread's memory if it has room. What is told often does so in line and in
-  /// few instructions, so that the processor goes on with the loop's next iterations meanwhile, as many as its window holds.
-  /// For the others, most of a program, there is a function: in line they would be half of what a unit compiles to. The call of
-  /// it, and that for the rest, keep the caller's registers.
+  /// Records one access in front of \p Before: into the thread's memory if it has room. Frequent
+  /// accesses do so inline and in few instructions. So the processor can run the loop's next
+  /// iterations meanwhile, as many as its window holds. The others, most of a program, call a
+  /// function; inline they would be half of a unit's code. That call, and the call for a full
+  /// memory, preserve the caller's registers.
   void tell(llvm::Instruction *Before, llvm::Value *Tagged, Rate HowOften);
 
-  /// One of several that are told in one piece of a block, one behind the other.
+  /// One of several accesses that one piece of a block records together, one after the other.
   struct Together {
     llvm::Instruction *Before;
     llvm::Value *Pointer;
-    llvm::Value *Lane; ///< told if it is true; null: always
+    llvm::Value *Lane; ///< recorded if it is true; null: always
     bool Writes;
   };
-  /// The same of these, at most SMALLOC_TOLD_BEHIND_END: one look for room, and then a store each. What is told counts with the last.
+  /// Records \p All, at most SMALLOC_TOLD_BEHIND_END accesses, with one check for room and then a
+  /// store each. The accesses take effect with the store of the last one.
   void tellTogether(llvm::Value *Told, llvm::ArrayRef<Together> All);
 
   void tellWalk(llvm::IRBuilder<> &B, llvm::Value *Iterations,
                 llvm::ArrayRef<std::pair<llvm::Value *, llvm::Value *>> References,
                 llvm::Value *Area);
-  /// For tellWalk() of so many.
+  /// Returns the memory for a tellWalk() of \p References references.
   llvm::AllocaInst *area(llvm::IRBuilder<> &B, unsigned References);
 
   static llvm::Value *tagged(llvm::IRBuilder<> &B, llvm::Value *Address, bool Writes);
 
-  /// The constructor and destructor that hand the gate to the library. Before all others: sites come after.
+  /// Adds the constructor and destructor that pass the gate to the library. They run before all
+  /// others, since the others may contain sites.
   void announce();
 
 private:

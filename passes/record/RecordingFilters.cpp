@@ -1,4 +1,4 @@
-//===- RecordingFilters.cpp - tests in line before an access is told -------------===//
+//===- RecordingFilters.cpp - inline tests before a recording -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/RecordingFilters.h"
@@ -18,23 +18,25 @@ namespace {
 
 constexpr uint64_t PageBytes = 4096;
 constexpr unsigned PageShift = 12;
-/// One in so many scattered accesses is told, for all that the register allocator knows: it is one in a hundred, or each. Were
-/// it unlikely, everything there would be kept in memory.
+/// The register allocator assumes that one in this many scattered accesses is recorded. In truth it
+/// is one in a hundred, or each. As an unlikely branch, it would keep all values there in memory.
 constexpr unsigned SeldomOf = 8;
-/// So many values of a function are kept in registers, or where the register allocator likes: each is merged at each place to which control
-/// comes on two ways, the cases of an interpreter for instance. The rest stays in memory.
+/// Values of a function that are kept in registers, or where the register allocator puts them. Each
+/// is merged where control flow joins, for instance after the cases of an interpreter. The rest
+/// stays in memory.
 constexpr unsigned MaxRegisters = 64;
 /// A walk of more references goes to the library unhashed.
 constexpr unsigned MaxHashedReferences = 4;
 
-/// The same, through no instruction at all, of which nothing is known: what happens seldom is computed from it where it happens. From the
-/// value itself the optimiser would have some of it ready in a register, each time.
+/// Returns \p V through an empty assembly statement, which the optimiser cannot see through. Rare
+/// code computes its values from the result at its own place. From \p V itself, the optimiser would
+/// keep part of them ready in a register each time.
 Value *opaque(IRBuilder<> &B, Value *V) {
   auto *T = FunctionType::get(V->getType(), {V->getType()}, false);
   return B.CreateCall(InlineAsm::get(T, "", "=r,0", /*hasSideEffects=*/false), {V});
 }
 
-/// What was computed from a value, from another one that is the same.
+/// Recomputes \p V, which was computed from \p From, from the equal value \p Same.
 Value *again(IRBuilder<> &B, Value *V, Value *From, Value *Same, unsigned Depth = 6) {
   if (V == From)
     return Same;
@@ -81,7 +83,7 @@ SmallVector<AllocaInst *, 4> RecordingFilters::ends(const RecordedWalk &W) {
   return Ends;
 }
 
-/// A value that becomes a register, or is so seldom asked for that it stays in memory.
+/// Returns a variable that becomes a register, or is so rarely used that it stays in memory.
 AllocaInst *RecordingFilters::slot(Type *T, int64_t Initially, bool Register) {
   IRBuilder<> B(&*F.getEntryBlock().getFirstInsertionPt());
   AllocaInst *Slot = B.CreateAlloca(T, nullptr, "smalloc.last");
@@ -91,7 +93,7 @@ AllocaInst *RecordingFilters::slot(Type *T, int64_t Initially, bool Register) {
   return Slot;
 }
 
-/// A new block in front of \p Before for what happens seldom.
+/// Splits off a new block in front of \p Before for rare code.
 Instruction *RecordingFilters::seldom(Value *Condition, Instruction *Before, MDNode *Weights) {
   return SplitBlockAndInsertIfThen(Condition, Before->getIterator(), /*Unreachable=*/false,
                                    Weights ? Weights : Unlikely);
@@ -103,8 +105,8 @@ Value *RecordingFilters::sampled(IRBuilder<> &B, Value *Address) {
   return B.CreateICmpULT(Product, Threshold);
 }
 
-/// May there be a recorded region on the way from one address to another, in either direction? The library looks at
-/// the regions between.
+/// Emits a test that is true if a recorded region may lie between two addresses, in either
+/// direction. The library looks at the regions between them.
 Value *RecordingFilters::sampledBetween(IRBuilder<> &B, Value *Start, Value *End) {
   constexpr uint64_t RegionBytes = uint64_t(1) << SMALLOC_REGION_SHIFT;
   Value *Far = B.CreateICmpUGE(B.CreateAdd(B.CreateSub(End, Start), B.getInt64(RegionBytes)),
@@ -117,8 +119,8 @@ Value *RecordingFilters::otherPage(IRBuilder<> &B, Value *Address, AllocaInst *S
   return B.CreateICmpUGE(Differs, B.getInt64(PageBytes));
 }
 
-/// Where it is known that the page is another one than the time before; remembered whether it is sampled or not: the next
-/// accesses are not looked at.
+/// Returns an instruction that runs only if the page differs from the last one. The page is
+/// remembered even if it is not sampled: its next accesses are not tested again.
 Instruction *RecordingFilters::onOtherPage(Instruction *Before, Value *Address, AllocaInst *Last) {
   IRBuilder<> B(Before);
   Before = seldom(otherPage(B, Address, Last), Before);
@@ -127,7 +129,8 @@ Instruction *RecordingFilters::onOtherPage(Instruction *Before, Value *Address, 
   return Before;
 }
 
-/// Hashed first where most accesses come to another page: at a low rate that is all, and the branch is foreseen.
+/// Hashes the region first where most accesses move to another page. At a low rate nothing more
+/// runs, and the branch is predicted.
 void RecordingFilters::tell(const RecordedAccess &A, AllocaInst *Last) {
   if (!A.Mask)
     return tell(A, A.Pointer, nullptr, Last);
@@ -209,7 +212,7 @@ void RecordingFilters::tellByRegion(const RecordedAccess &A, const RegionIndex &
   IRBuilder<> B(A.Before);
   Value *Offset = B.CreateSExtOrTrunc(At.Index, I64);
   unsigned Shift = SMALLOC_REGION_SHIFT - At.Shift;
-  // An index with bits that the address has no room for leads where the program goes all the same.
+  // A shift that drops bits of the index wraps as the program's address computation does.
   if (At.Shift > 0 && ComputeNumSignBits(Offset, F.getDataLayout()) <= At.Shift) {
     Offset = B.CreateShl(Offset, At.Shift);
     Shift = SMALLOC_REGION_SHIFT;

@@ -1,8 +1,9 @@
-//===- RecordingFilters.h - tests in line before an access is told ---------------===//
+//===- RecordingFilters.h - inline tests before a recording ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides by which instructions a program finds out whether an access is to be told: is it on another page than the time before, is its
-// region sampled. What is not told costs a few of them and no call.
+// Emits the tests that filter accesses before they are recorded: a move to another page since the
+// last time, and membership of its region in the sample. A filtered access costs a few instructions
+// and no call.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_RECORDINGFILTERS_H
 #define SMALLOC_PASSES_RECORDINGFILTERS_H
@@ -19,37 +20,41 @@ namespace smalloc {
 
 struct RegionIndex;
 
-/// Of one function.
+/// The filters of one function.
 class RecordingFilters {
 public:
   RecordingFilters(llvm::Function &F, RecordingCallbacks &G);
 
-  /// Where the accesses of a run stay on their pages: Span values of the counter from Low on. Last: where each of them was.
+  /// The counter values for which the accesses of a run stay on their pages: Span values from Low
+  /// on. Last holds the address with which each access last entered a page.
   struct Window {
     llvm::AllocaInst *Low = nullptr, *Span = nullptr;
     llvm::SmallVector<llvm::AllocaInst *, 4> Last;
   };
   Window windowOf(const RecordedRun &R);
-  /// Where an access was last, in whatever version of its loop.
+  /// Returns the variable with the last address of \p A, shared by all versions of its loop.
   llvm::AllocaInst *lastOf(const RecordedAccess &A);
-  /// Where a walk's references ended.
+  /// Returns the variables with the last end of each reference of \p W.
   llvm::SmallVector<llvm::AllocaInst *, 4> ends(const RecordedWalk &W);
 
-  /// An access, if its region is sampled; of one that has a \p Last, if its page is another one, too.
+  /// Records \p A if its region is sampled. With \p Last, its page must also differ from the last
+  /// one.
   void tell(const RecordedAccess &A, llvm::AllocaInst *Last);
-  /// The same by the byte of its region; \p Base: that of what is indexed. It holds for the region behind it, too: their offsets in their
-  /// regions may add up to more than one.
+  /// Records \p A if the byte of its region shows that it may be sampled. \p Base is the byte of
+  /// the indexed object. A byte also covers the next region: the offsets of base and index in their
+  /// regions may add up to more than one region.
   void tellByRegion(const RecordedAccess &A, const RegionIndex &At, llvm::Value *Base);
-  /// Sampled or not.
+  /// Records \p A if its page differs from the last one, sampled or not.
   void tellOtherPage(const RecordedAccess &A, llvm::AllocaInst *Last);
-  /// All of a run, where its counter leaves the window; then there is another one. Every: sampled or not.
+  /// Records all accesses of \p R if its counter leaves the window, and computes the next window.
+  /// \p Every: records them even if they are not sampled.
   void tellRun(const RecordedRun &R, const Window &W, bool Every);
-  /// Only if some reference leaves the page where its last walk ended.
+  /// Records \p W only if a reference leaves the page where its last walk ended.
   void tellWalk(const RecordedWalk &W, llvm::ArrayRef<llvm::AllocaInst *> Last);
-  /// memcpy and its like: their length in bytes, told in steps of 16.
+  /// Records a memcpy or similar call, whose length is in bytes, in steps of 16 bytes.
   void tellBlock(const RecordedWalk &W);
 
-  /// Puts what is remembered into registers. Nothing may be told after that.
+  /// Moves the remembered values into registers. No access may be recorded after that.
   void finish();
 
 private:

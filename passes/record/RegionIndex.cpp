@@ -1,4 +1,4 @@
-//===- RegionIndex.cpp - accesses whose region their index tells ------------===//
+//===- RegionIndex.cpp - regions that follow from an index ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/RegionIndex.h"

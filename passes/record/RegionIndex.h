@@ -1,8 +1,9 @@
-//===- RegionIndex.h - accesses whose region their index tells --------------===//
+//===- RegionIndex.h - regions that follow from an index ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which addresses are an index away from something that is known before the loop, so that the index alone leads to the byte of
-// their region in the library's table (smalloc/access.h, smalloc_gate::regions).
+// Finds addresses at an index from a base that is known before the loop. For these, the index alone
+// leads to the byte of their region in the library's table (smalloc/access.h,
+// smalloc_gate::regions).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_REGIONINDEX_H
 #define SMALLOC_PASSES_REGIONINDEX_H
@@ -26,7 +27,8 @@ struct RegionIndex {
   unsigned Shift = 0; ///< at most SMALLOC_REGION_SHIFT
 };
 
-/// Of a pointer in the copy of a loop whose blocks are still whole. The offset may not wrap: it leads to no other object.
+/// Returns the region index of \p Pointer, which must be in the copy of a loop with unsplit blocks.
+/// The offset must not wrap: then it stays in the same object.
 std::optional<RegionIndex> regionIndex(llvm::Value *Pointer, const LoopVersion &V,
                                        const llvm::DataLayout &DL);
 

@@ -1,4 +1,4 @@
-//===- SteadyRuns.cpp - several accesses that come to another page at a count ===//
+//===- SteadyRuns.cpp - steady accesses with one common test --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/SteadyRuns.h"
@@ -22,7 +22,8 @@ std::optional<int64_t> stepOf(const SCEV *S, const Loop *L, ScalarEvolution &SE)
   return Step->getAPInt().getSExtValue();
 }
 
-/// What an address goes on by where the counter goes on by one; nothing: they do not go together.
+/// Returns the bytes that the address moves if the counter moves by one; nothing if it does not
+/// move with the counter.
 std::optional<int64_t> bytesOfOne(const SteadyAccess &A, const PHINode &Counter,
                                   ScalarEvolution &SE) {
   const SCEV *Count = SE.getSCEV(const_cast<PHINode *>(&Counter));

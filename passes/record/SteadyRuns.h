@@ -1,9 +1,10 @@
-//===- SteadyRuns.h - several accesses that come to another page at a count -===//
+//===- SteadyRuns.h - steady accesses with one common test ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which steady accesses of a loop one compare serves: those whose addresses are a counter of the loop times a constant, plus
-// what no loop around it changes. Between two values of the counter all of them stay on their pages, whatever way it comes from
-// one to the other: in the rows of a sparse matrix the values and the columns go on where the row before ended.
+// Groups steady accesses of a loop that one compare can serve. Their addresses are a multiple of
+// one loop counter plus a part that no enclosing loop changes. Between two values of the counter
+// all of them stay on their pages, however the counter moves. For example, in the rows of a sparse
+// matrix the values and the columns continue where the previous row ended.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_STEADYRUNS_H
 #define SMALLOC_PASSES_STEADYRUNS_H
@@ -25,19 +26,19 @@ namespace smalloc {
 /// Accesses of one piece, between two of its calls.
 struct SteadyRun {
   struct Member {
-    size_t Index = 0;  ///< of SteadyAccess
+    size_t Index = 0;  ///< index of the SteadyAccess
     int64_t Bytes = 0; ///< from one value of the counter to the next
   };
   llvm::Value *Counter = nullptr;       ///< i64, a phi of the loop
-  llvm::SmallVector<Member, 4> Members; ///< two and more, in the order of the accesses
+  llvm::SmallVector<Member, 4> Members; ///< at least two, in the order of the accesses
 };
 
 struct SteadyAccess {
   const llvm::SCEV *Address = nullptr;
   llvm::Loop *L = nullptr;
-  const void *Piece =
-      nullptr; ///< those of one piece are made as often as each other: a block's, or all that each iteration makes
-  unsigned Calls = 0; ///< of the piece, before it
+  /// A block, or everything that runs in each iteration: its accesses run equally often.
+  const void *Piece = nullptr;
+  unsigned Calls = 0; ///< calls of the piece before the access
 };
 
 std::vector<SteadyRun> steadyRuns(llvm::ArrayRef<SteadyAccess> Accesses, llvm::ScalarEvolution &SE);

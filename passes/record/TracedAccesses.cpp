@@ -1,4 +1,4 @@
-//===- TracedAccesses.cpp - which accesses a profile holds, and how ---------===//
+//===- TracedAccesses.cpp - selects the accesses to record ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/record/TracedAccesses.h"
@@ -23,26 +23,30 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Accesses so near to another one are told by it. A line or two of the cache, a vectorised and unrolled iteration.
+/// An access records its neighbours up to this distance: a few cache lines, or one vectorised and
+/// unrolled iteration.
 constexpr uint64_t NeighbourBytes = 256;
-/// An access that moves less an iteration stays on its page for a while.
+/// An access with a smaller step per iteration stays on its page for a while.
 constexpr uint64_t SteadyStride = 512;
-/// Static data up to here is a variable, not an array.
+/// Static data up to this size is a variable, not an array.
 constexpr uint64_t SmallStaticBytes = 64;
 constexpr unsigned MaxCompared = 64;    ///< leaders that an access is compared with
 constexpr unsigned MaxRemembered = 128; ///< accesses of a function that remember their last page
 constexpr unsigned MaxExpressionSize = 100; ///< of a value that a walk needs before the loop
-/// A loop of more instructions gets no second version: its code would grow for accesses that are few among them.
+/// A loop of more instructions gets no second version: its code would grow for relatively few
+/// accesses.
 constexpr unsigned MaxVersionedInstructions = 1000;
-/// Nor do a function's other loops behind so many: an interpreter's loop of a thousand cases with loops in them compiles in time and memory.
+/// Once the versions of a function hold this many instructions, its other loops get none. This
+/// limits compile time and memory, for instance for an interpreter's loop of a thousand cases with
+/// loops.
 constexpr unsigned MaxVersionedOfFunction = 5000;
 
-/// One access that may speak for its neighbours.
+/// An access that may stand for its neighbours.
 struct Leader {
   RecordedAccess Access;
   const SCEV *Address = nullptr; ///< null for vectors of pointers
   Loop *L = nullptr;
-  unsigned Calls = 0; ///< how many the block has had before it
+  unsigned Calls = 0; ///< calls of the block before the access
 };
 
 class Finder {
@@ -62,7 +66,7 @@ public:
         Calls += isCall(I);
       }
     }
-    // Walks first: their loops' leaders are then told.
+    // Walks first: they record the leaders of their loops.
     for (Loop *L : LI.getLoopsInPreorder())
       if (L->isInnermost() && !Calling.count(L))
         tryWalk(*L);
@@ -81,13 +85,13 @@ public:
       planVersion(*L);
     for (RecordedAccess &A : Result.Accesses)
       if (Value *Pointer = A.Mask ? nullptr : getLoadStorePointerOperand(A.Before))
-        A.Pointer = Pointer; // a phi now, where it comes out of a loop
+        A.Pointer = Pointer; // now a phi, if it comes out of a loop
     dropReachedInto();
     return std::move(Result);
   }
 
 private:
-  /// Something that may touch memory that we do not see.
+  /// True if \p I may touch memory that this function does not show.
   static bool isCall(const Instruction &I) {
     const auto *Call = dyn_cast<CallBase>(&I);
     return Call && !isa<IntrinsicInst>(Call) && !Call->doesNotAccessMemory();
@@ -182,7 +186,8 @@ private:
     Leaders.push_back({{&I, Pointer, nullptr, Writes}, Address, L, Calls});
   }
 
-  /// Wherever in between it lies: one of two fields, an element of a small array.
+  /// True if \p Pointer is a neighbour for each of its values: one of two fields, an element of a
+  /// small array.
   bool isNeighbour(Value *Pointer, const SCEV *Leader, unsigned Selects = 2) const {
     if (auto *S = dyn_cast<SelectInst>(Pointer))
       return Selects > 0 && isNeighbour(S->getTrueValue(), Leader, Selects - 1) &&
@@ -195,7 +200,8 @@ private:
     return Range.getSignedMin().sge(-Most) && Range.getSignedMax().sle(Most);
   }
 
-  /// The leader's access has just happened when \p I does, with no call between that could have gone far away.
+  /// True if the leader's access has just happened when \p I runs, without a call in between that
+  /// could touch distant memory.
   bool speaksFor(const Leader &G, const Instruction &I) const {
     if (G.Access.Before->getParent() == I.getParent())
       return G.Calls == Calls;
@@ -245,14 +251,15 @@ private:
                                                             : RecordedAccess::How::Scattered;
   }
 
-  /// Is it made in each iteration, as is everything that stands so, and nothing far away between them?
+  /// True if the access runs in each iteration and no call of the loop touches distant memory. All
+  /// such accesses of a loop form one piece.
   bool isInEach(const Leader &G) const {
     const BasicBlock *Latch = G.L->getLoopLatch();
     return Latch && G.L->getExitingBlock() == Latch && !Calling.count(G.L) &&
            DT.dominates(G.Access.Before->getParent(), Latch);
   }
 
-  /// Of each run the last access stays, for which all pointers are there, and is told for all.
+  /// Keeps the last access of each run, which records all of it: there, all pointers are known.
   void joinSteady() {
     std::vector<SteadyAccess> Steady(Leaders.size());
     for (auto [G, S] : zip(Leaders, Steady))
@@ -272,7 +279,7 @@ private:
     }
   }
 
-  /// Start and stride of an address that is known before the loop; null: it is not.
+  /// Returns start and stride of an address that is known before the loop; null if it is unknown.
   std::pair<const SCEV *, const SCEV *> motion(const Leader &G, const Loop &L) const {
     if (SE.isLoopInvariant(G.Address, &L))
       return {G.Address, SE.getZero(Type::getInt64Ty(F.getContext()))};
@@ -283,7 +290,7 @@ private:
     return {R->getStart(), R->getStepRecurrence(SE)};
   }
 
-  /// Dear in front of a loop that may be short.
+  /// True if \p S divides by a run-time value: too expensive in front of a loop that may be short.
   static bool dividesAtRunTime(const SCEV *S) {
     const auto *D = dyn_cast<SCEVUDivExpr>(S);
     return D && !isa<SCEVConstant>(D->getRHS());
@@ -328,12 +335,12 @@ private:
       W.References.push_back({Expander.expandCodeFor(Start, Start->getType(), At->getIterator()),
                               Expander.expandCodeFor(Stride, I64, At->getIterator()),
                               G->Access.Writes});
-      G->Access.Before = nullptr; // told
+      G->Access.Before = nullptr; // the walk records it
     }
     Result.Walks.push_back(std::move(W));
   }
 
-  /// Of the outermost loops that may have one.
+  /// Selects the outermost loops that may have a version.
   void planVersion(Loop &L) {
     if (Calling.count(&L) || !mayBeCloned(L)) {
       for (Loop *Inner : L)
@@ -367,7 +374,7 @@ private:
            Instructions - Versioned <= MaxVersionedInstructions && L.isSafeToClone();
   }
 
-  /// Loops of which something outside needs a value that is no use of it yet.
+  /// Drops the loops with a value that code outside needs but does not use yet.
   void dropReachedInto() {
     DenseMap<const BasicBlock *, size_t> LoopOf;
     for (auto [I, L] : enumerate(Result.Loops))
@@ -401,7 +408,7 @@ private:
   DominatorTree &DT;
   ScalarEvolution &SE;
   DenseSet<const Loop *> Calling; ///< loops with calls; null: the function
-  unsigned Calls = 0;             ///< of the block, before the instruction at hand
+  unsigned Calls = 0;             ///< of the block, before the current instruction
   size_t Versioned = 0;           ///< instructions that have versions
   std::vector<Leader> Leaders;    ///< in an order in which definitions come first
   TracedAccesses Result;

@@ -1,16 +1,21 @@
-//===- TracedAccesses.h - which accesses a profile holds, and how -----------===//
+//===- TracedAccesses.h - selects the accesses to record ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which memory accesses of an optimised function are told to a recording, and in which of four ways:
-//  - a walk: all references of an innermost loop have addresses that are known before it starts: one call a loop;
-//  - steady: in a loop, mostly on the page of the time before: one compare, if need be for several together (SteadyRuns.h);
-//  - scattered: in a loop, mostly on another page: hashed first, as most are not sampled; which of them are on pages that the thread
-//    has told lately the library finds out;
-//  - outside: in no loop: hashed.
-// And which nests of loops get versions of their own for recordings, one of them for recordings of everything, in which a scattered access
-// is told without a look at it: what stands between two of its cache misses keeps the processor from overlapping them.
-// Neighbours on one cache line or so are told by the first of them. Stack, thread-local and small static data are not
-// told: they are not ours to place, and always near.
+// Selects the memory accesses of an optimised function to record, and one of four ways for each:
+// - a walk: all references of an innermost loop have addresses that are known before it starts: one
+//   call per loop;
+// - steady: in a loop, usually on the same page as last time: one compare, if possible for several
+//   accesses together (SteadyRuns.h);
+// - scattered: in a loop, usually on another page. The region is hashed first, since most are not
+//   sampled. The library drops accesses to pages that the thread has recorded recently.
+// - outside: in no loop: hashed.
+//
+// Selects also the loop nests that get separate versions for recordings. One version is for
+// recordings of everything: there a scattered access is recorded without a test. A test between two
+// cache misses of the loop would keep the processor from overlapping them.
+//
+// The first of several neighbours on about one cache line records them all. Stack, thread-local and
+// small static data are not recorded: libsmalloc does not place them, and they are always near.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_TRACEDACCESSES_H
 #define SMALLOC_PASSES_TRACEDACCESSES_H
@@ -34,14 +39,15 @@ struct RecordedAccess {
   llvm::Value *Mask = nullptr;    ///< of a gather's lanes
   bool Writes = false;
   How Kind = How::Outside;
-  size_t Run = 0; ///< of TracedAccesses::Runs, from 1: it is told for all of this
+  size_t Run = 0; ///< index of TracedAccesses::Runs, from 1: the access records all of this run
 };
 
-/// Steady accesses of one block that move with a counter, the last of them told with this one's number.
+/// Steady accesses of one block that move with a counter. The last of them records all, and holds
+/// the number of the run.
 struct RecordedRun {
   struct Member {
     RecordedAccess Access;
-    int64_t Bytes = 0; ///< that its address goes on by where the counter does by one
+    int64_t Bytes = 0; ///< bytes that the address moves if the counter moves by one
   };
   llvm::Value *Counter = nullptr; ///< i64
   llvm::SmallVector<Member, 4> Members;
@@ -54,11 +60,12 @@ struct RecordedWalk {
     bool Writes = false;
   };
   llvm::Instruction *Before = nullptr;   ///< the preheader's terminator, or a memory intrinsic
-  llvm::Value *BackedgesTaken = nullptr; ///< i64: iterations but one
+  llvm::Value *BackedgesTaken = nullptr; ///< i64: one less than the iterations
   llvm::SmallVector<Reference, 4> References;
 };
 
-/// A loop, with what is inside it, that calls nothing and has scattered accesses. Its values are used outside by phis alone.
+/// A loop, with everything inside it, that calls nothing and has scattered accesses. Outside the
+/// loop only phis use its values.
 struct RecordedLoop {
   llvm::BasicBlock *Preheader = nullptr, *Header = nullptr;
   llvm::SmallVector<llvm::BasicBlock *, 8> Blocks;
@@ -68,13 +75,14 @@ struct TracedAccesses {
   std::vector<RecordedAccess> Accesses;
   std::vector<RecordedRun> Runs;
   std::vector<RecordedWalk> Walks;
-  /// memcpy and its like: blocks of 16 bytes, BackedgesTaken counts whole bytes and may be 0.
+  /// memcpy and similar calls: blocks of 16 bytes. BackedgesTaken counts whole bytes and may be 0.
   std::vector<RecordedWalk> Blocks;
-  std::vector<RecordedLoop> Loops; ///< none is in another one
+  std::vector<RecordedLoop> Loops; ///< no loop is inside another one
   bool empty() const { return Accesses.empty() && Walks.empty() && Blocks.empty(); }
 };
 
-/// Inserts the values that walks need in front of their loops, and phis behind loops; the control flow stays but for missing preheaders.
+/// Returns the accesses of \p F to record. Inserts the values that walks need in front of their
+/// loops, and phis after loops. The control flow changes only by missing preheaders.
 TracedAccesses tracedAccesses(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace smalloc

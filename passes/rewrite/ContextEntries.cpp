@@ -1,4 +1,4 @@
-//===- ContextEntries.cpp - where a context's cell goes ----------------------===//
+//===- ContextEntries.cpp - passes a context's cell to its callee ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/ContextEntries.h"
@@ -21,25 +21,25 @@ FunctionType *withCell(const FunctionType *Type) {
   return FunctionType::get(Type->getReturnType(), Parameters, false);
 }
 
-/// Callers that disagree about the prototype must not share a thunk.
+/// Returns a tag of the prototype, so that callers with different prototypes do not share a thunk.
 std::string typeTag(const FunctionType *Type) {
   std::string Text;
   raw_string_ostream(Text) << *Type;
   return utohexstr(xxh3_64bits(Text) & 0xffffffff, /*LowerCase=*/true, /*Width=*/8);
 }
 
-/// What other units find the second entry by.
+/// Emits the record by which other units find the second entry of \p F.
 void emitRecord(Module &M, Function &F, Function &Entry, KeptVariables &Kept) {
   PointerType *Ptr = PointerType::getUnqual(M.getContext());
   StructType *Type = StructType::get(M.getContext(), {Ptr, Ptr});
-  // This very definition, whatever the name means to the dynamic linker.
+  // The alias is this definition, even if the dynamic linker binds the name to another one.
   auto *Own = GlobalAlias::create(F.getValueType(), 0, GlobalValue::InternalLinkage,
                                   "__smalloc_v1_own_" + F.getName(), &F, &M);
-  // Weak: an image that the linker was told to accept two definitions in keeps its first function and record.
+  // Weak: if the linker allows two definitions in an image, the first function and its record stay.
   auto *Record = new GlobalVariable(M, Type, /*isConstant=*/true, GlobalValue::WeakAnyLinkage,
                                     ConstantStruct::get(Type, {Own, &Entry}));
   std::string Name = (WrapperRecordPrefix + F.getName()).str();
-  if (GlobalVariable *Absent = M.getNamedGlobal(Name)) { // looked for before it was there
+  if (GlobalVariable *Absent = M.getNamedGlobal(Name)) { // a thunk referred to it earlier
     Absent->replaceAllUsesWith(Record);
     Absent->eraseFromParent();
   }
@@ -70,7 +70,7 @@ Function *contextThunk(Module &M, Function &Callee) {
   PointerType *Ptr = PointerType::getUnqual(C);
   FunctionType *Type = withCell(Callee.getFunctionType());
   Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  if (Known) // ThinLTO has dropped the body, dead then
+  if (Known) // ThinLTO has dropped the body of an unused thunk
     Known->replaceAllUsesWith(F), Known->eraseFromParent();
   F->setName(Name);
   F->setVisibility(GlobalValue::HiddenVisibility);
@@ -93,7 +93,8 @@ Function *contextThunk(Module &M, Function &Callee) {
   if (!Record) {
     Record = new GlobalVariable(M, StructType::get(C, {Ptr, Ptr}), /*isConstant=*/true,
                                 GlobalValue::ExternalWeakLinkage, nullptr, RecordName);
-    // Through the GOT all the same: an absent symbol has no address that code could be relative to.
+    // Loaded from the GOT although hidden: an absent symbol has no address that code could be
+    // relative to.
     Record->setVisibility(GlobalValue::HiddenVisibility);
     Record->setDSOLocal(false);
   }
@@ -159,8 +160,9 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
     Entry->setComdat(nullptr);
     Entry->setDSOLocal(true);
     Entry->removeFnAttr(Attribute::Memory); // it reads the cell
-    // The entry has one parameter more than the wrapper, and no indirect call reaches it. So it must not carry the wrapper's
-    // CFI type: an LTO link builds the CFI jump tables from these types before it builds the entry anew.
+    // The entry has one parameter more than the wrapper, and no indirect call reaches it. So it
+    // must not carry the wrapper's CFI type: an LTO link builds the CFI jump tables from these
+    // types before it builds the entry anew.
     Entry->eraseMetadata(LLVMContext::MD_type);
     Entry->eraseMetadata(LLVMContext::MD_kcfi_type);
     for (const CallBase *Fresh : W.Fresh) {
@@ -170,12 +172,12 @@ void defineEntries(Module &M, const AllocationWrappers &Wrappers,
       Value *Cell = Entry->getArg(Entry->arg_size() - 1);
       if (It != Rewritten.end()) {
         Copy->setArgOperand(Copy->arg_size() - 1, Cell);
-        dropTests(*Copy); // a context decides for itself
+        dropTests(*Copy); // a context has its own decision
         continue;
       }
       const AllocationWrapper *Inner = Wrappers.calledBy(*Copy);
       Steer(*Copy, Cell);
-      // That may have asked for an entry that nobody called before.
+      // Steer may have created an entry that had no caller before.
       if (Inner && M.getFunction((EntryPrefix + Inner->F->getName()).str()))
         Queue(Inner);
     }

@@ -1,11 +1,14 @@
-//===- ContextEntries.h - where a context's cell goes ------------------------===//
+//===- ContextEntries.h - passes a context's cell to its callee -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how the call of a function that returns fresh memory takes its cell along: to a second entry of that function,
-// a copy with the cell as its last argument, whose allocations ask with that cell instead of their own. A function of
-// another unit is reached through a thunk that finds the second entry by a weak hidden record (site.h, smalloc_wrapper);
-// without one, or when the record is not of the very function that the call would reach (interposed by another library,
-// wrapped by the linker), it calls the function as it is.
+// Passes a context's cell into a function that returns fresh memory. The call goes to a second
+// entry of that function: a copy with the cell as its last argument. The allocations in the copy
+// use that cell instead of their own.
+//
+// A function of another unit is reached through a thunk, which finds the second entry by a weak
+// hidden record (site.h, smalloc_wrapper). The thunk calls the function unchanged in two cases:
+// there is no record, or the record is not of the function that the call would reach. The latter
+// happens if another library interposes the function or the linker wraps it.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_CONTEXTENTRIES_H
 #define SMALLOC_PASSES_CONTEXTENTRIES_H
@@ -19,17 +22,18 @@ inline constexpr llvm::StringRef EntryPrefix = "__smalloc_v1_with_cell_";
 inline constexpr llvm::StringRef WrapperRecordPrefix = "__smalloc_v1_wrapper_";
 inline constexpr llvm::StringRef ContextThunkPrefix = "__smalloc_v1_context_";
 inline constexpr size_t ContextTagBytes = 9; ///< of the prototype's tag, before the callee's name
-/// On a second entry: the function that it is one of.
+/// Metadata of a second entry that names the function that it is an entry of.
 inline constexpr llvm::StringRef EntryOfMetadata = "smalloc.of";
 
-/// The second entry of \p W; its body comes with defineEntries().
+/// Returns the second entry of \p W. defineEntries() adds its body.
 llvm::Function *entryWithCell(llvm::Module &M, const AllocationWrapper &W);
 
-/// The thunk to the second entry of \p Callee, a function of another unit.
+/// Returns the thunk to the second entry of \p Callee, a function of another unit.
 llvm::Function *contextThunk(llvm::Module &M, llvm::Function &Callee);
 
-/// Makes the bodies of the second entries that are called, and those of exported functions with their records, which are \p Kept.
-/// \p Steer: makes an allocation or context inside ask with the given cell; it gets the copy of the call.
+/// Adds the bodies of the second entries that are called. Also adds the entries of exported
+/// functions and their records, which go to \p Kept. \p Steer gets the copy of an allocation or
+/// context inside an entry, and makes it use the given cell.
 void defineEntries(llvm::Module &M, const AllocationWrappers &Wrappers,
                    const llvm::DenseMap<const llvm::CallBase *, llvm::CallBase *> &Rewritten,
                    KeptVariables &Kept,

@@ -1,4 +1,4 @@
-//===- LayoutPadding.cpp - rows that fall into the same cache sets ----------===//
+//===- LayoutPadding.cpp - pads rows that share cache sets ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/LayoutPadding.h"
@@ -17,10 +17,11 @@ namespace smalloc {
 namespace {
 
 constexpr uint64_t LineBytes = 64;
-/// A column of fewer elements than a set has ways (8 to 16) does not throw itself out.
+/// A column of fewer elements than a set has ways (8 to 16) does not evict itself.
 constexpr uint64_t LeastRows = 16;
 
-/// The array's innermost dimension, as a type; null if it is no array of two dimensions and more of numbers.
+/// Returns the type of the array's innermost dimension; null unless \p T is an array of numbers
+/// with two dimensions or more.
 ArrayType *rowOf(Type *T) {
   auto *Array = dyn_cast<ArrayType>(T);
   if (!Array || !isa<ArrayType>(Array->getElementType()))
@@ -31,7 +32,7 @@ ArrayType *rowOf(Type *T) {
   return Element->isIntegerTy() || Element->isFloatingPointTy() ? Array : nullptr;
 }
 
-/// \p T with rows of type \p Row.
+/// Returns \p T with rows of type \p Row.
 Type *withRow(Type *T, ArrayType *Row) {
   auto *Array = cast<ArrayType>(T);
   return isa<ArrayType>(Array->getElementType())
@@ -39,17 +40,17 @@ Type *withRow(Type *T, ArrayType *Row) {
              : Row;
 }
 
-/// An address in the array, and the type of the part that it is the address of.
+/// An address in the array, and the type of the part at that address.
 struct Step {
   Value *Address;
-  Type *Part; ///< null: an element at a byte that is known
+  Type *Part; ///< null: an element at a known byte
 };
 
 class Padding {
 public:
   Padding(GlobalVariable &G, ArrayType *Row) : G(G), Row(Row), DL(G.getDataLayout()) {}
 
-  /// Is every use an access by subscripts? Otherwise Obstacle says what is not.
+  /// True if every use is an access by subscripts; else Obstacle names the use that is not.
   bool onlySubscripts();
   void apply(ArrayType *NewRow);
 
@@ -67,7 +68,8 @@ private:
       Constants; ///< instructions' uses of a known byte's address
 };
 
-/// Type of the part that the subscripts of \p E lead to; null if the first is no plain 0.
+/// Returns the type of the part that the subscripts of \p E select; null if the first is no plain
+/// 0.
 Type *partOf(const GEPOperator &E) {
   auto *First = dyn_cast<ConstantInt>(E.getOperand(1));
   return First && First->isZero() ? E.getResultElementType() : nullptr;
@@ -109,7 +111,7 @@ bool Padding::follow(const Step &S, SmallVectorImpl<Step> &Work) {
       Accessed = Load->getType();
     else if (auto *Store = dyn_cast<StoreInst>(U.getUser()); Store && U.getOperandNo() == 1)
       Accessed = Store->getValueOperand()->getType();
-    // The array itself, as the address of its first element, is a byte that is known.
+    // The array itself, as the address of its first element, is a known byte.
     if (Accessed != Row->getElementType() ||
         (S.Part && S.Part != Accessed && S.Address != &G && !Known)) {
       Obstacle = isa<CallBase>(U.getUser()) ? "a call gets its address" : "its address is taken";
@@ -172,7 +174,7 @@ PreservedAnalyses LayoutPaddingPass::run(Module &M, ModuleAnalysisManager &AM) {
     Padding P(G, Row);
     const bool Private = P.onlySubscripts();
     if (!P.At)
-      continue; // nobody uses it, or constants only
+      continue; // no use, or only in constants
     SmallVector<DIGlobalVariableExpression *, 1> Debug;
     G.getDebugInfo(Debug);
     StringRef Obstacle = P.Obstacle;

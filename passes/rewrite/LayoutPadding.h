@@ -1,16 +1,18 @@
-//===- LayoutPadding.h - rows that fall into the same cache sets ------------===//
+//===- LayoutPadding.h - pads rows that share cache sets ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which arrays get longer rows (option layout=on). On base pages the sets that a row's lines fall into beyond the
-// first 4 KiB are chance; in 2 MiB that are contiguous in memory they follow from the row's length, and rows of a
-// multiple of 4 KiB put all elements of a column into the same few sets: a walk down the column misses however small it
-// is. One cache line more in each row spreads them.
+// Lengthens the rows of arrays by one cache line (option layout=on). On base pages, physical
+// addresses beyond the first 4 KiB are random, and so are the cache sets of a row's lines. In a
+// contiguous 2 MiB page the sets follow from the row's length. Rows of a multiple of 4 KiB put all
+// elements of a column into the same few sets: a walk down the column misses even if it is small.
+// One more cache line per row spreads the elements over the sets.
 //
-// Changing an array's layout is right only if nobody else knows it. So: static arrays of the unit of two dimensions or
-// more, of plain numbers, without an initial value, every use of which is an access by subscripts. It is found before any
-// optimisation, while subscripts are subscripts. Subscripts are taken to stay in their dimension, as C demands
-// (a[0][i] beyond the first row is undefined). Any other use, debug information among them (a debugger would show
-// the wrong elements), leaves the array as it is, and a remark says which.
+// The layout may change only if no other code knows it. So the pass pads only static arrays of the
+// unit with two dimensions or more of plain numbers and without an initial value. Every use must be
+// an access by subscripts. The pass runs before any optimisation, while subscripts are still
+// visible. Subscripts are assumed to stay in their dimension, as C demands (a[0][i] beyond the
+// first row is undefined). Any other use leaves the array unchanged, and a remark names it. Debug
+// information counts as one, since a debugger would show the wrong elements.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LAYOUTPADDING_H
 #define SMALLOC_PASSES_LAYOUTPADDING_H
@@ -19,8 +21,9 @@
 
 namespace smalloc {
 
-/// Rows whose length is a multiple of this meet in the same sets: 64 sets of 64 bytes, the first-level data caches of all
-/// machines of the table but one; larger caches have multiples of it.
+/// Rows whose length is a multiple of this many bytes share cache sets: 64 sets of 64 bytes. The
+/// first-level data caches of all machines in the table but one have these sets. Larger caches have
+/// multiples of it.
 inline constexpr uint64_t SetPatternBytes = 4096;
 
 class LayoutPaddingPass : public llvm::PassInfoMixin<LayoutPaddingPass> {

@@ -1,4 +1,4 @@
-//===- LinkOptions.cpp - options that travel in bitcode ------------------===//
+//===- LinkOptions.cpp - options that travel in bitcode -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/LinkOptions.h"

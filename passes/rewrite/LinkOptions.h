@@ -1,7 +1,7 @@
-//===- LinkOptions.h - options that travel in bitcode --------------------===//
+//===- LinkOptions.h - options that travel in bitcode ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the options of a unit into its bitcode, and reads them when a link with LTO decides anew.
+// Writes the options of a unit into its bitcode. A link with LTO reads them and decides again.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LINKOPTIONS_H
 #define SMALLOC_PASSES_LINKOPTIONS_H
@@ -12,15 +12,16 @@
 
 namespace smalloc {
 
-/// Writes the options that decide sites into the module, for the link phase.
+/// Writes the options that affect the decisions into \p M, for the link phase.
 void recordOptions(llvm::Module &M, const Options &O);
 
-/// Is \p M bitcode of which a link with LTO may decide anew?
+/// True if \p M is bitcode for which a link with LTO may decide again.
 bool isForLink(const llvm::Module &M);
 
-/// The options of the compile phase under those of the command line; nothing if there are none, if units differ, or if
-/// this plugin does not know them. A machine's file is in them with all that it says: it may be gone, and where it was is nothing
-/// that belongs into a program.
+/// Returns the options of the compile phase, completed by those of the command line. Returns
+/// nothing if there are none, if units differ, or if this plugin does not know an option. The
+/// options contain the whole text of a machine's file: the file may be gone, and its path must not
+/// get into a program.
 std::optional<Options> recordedOptions(const llvm::Module &M);
 
 } // namespace smalloc

@@ -1,4 +1,4 @@
-//===- LinkPhase.cpp - sites decided again where units meet -----------------===//
+//===- LinkPhase.cpp - decides sites again in a link with LTO -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/LinkPhase.h"
@@ -20,12 +20,12 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Has \p G its one definition in this module?
+/// True if \p G has its one definition in this module.
 bool isDefinedHere(const GlobalVariable &G) {
   return G.hasInitializer() && !G.hasAvailableExternallyLinkage();
 }
 
-/// The record that the cell's initializer measures the distance to.
+/// Returns the record to which the cell's initializer holds the distance.
 GlobalVariable *recordOf(const GlobalVariable &Cell) {
   auto *Fields = dyn_cast<ConstantStruct>(Cell.getInitializer());
   auto *Distance = Fields ? dyn_cast<ConstantExpr>(Fields->getOperand(1)) : nullptr;
@@ -36,7 +36,7 @@ GlobalVariable *recordOf(const GlobalVariable &Cell) {
   return Record && isDefinedHere(*Record) ? Record : nullptr;
 }
 
-/// Does some instruction refer to it?
+/// True if an instruction refers to \p C.
 bool usedByCode(const Constant &C) {
   return any_of(C.users(), [](const User *U) {
     auto *Inner = dyn_cast<Constant>(U);
@@ -44,13 +44,14 @@ bool usedByCode(const Constant &C) {
   });
 }
 
-/// Two globals that refer to each other go together.
+/// Erases \p Globals, which may refer to each other.
 void erase(ArrayRef<GlobalVariable *> Globals) {
   for (GlobalVariable *G : Globals)
     G->setInitializer(nullptr);
   for (GlobalVariable *G : Globals) {
     G->removeDeadConstantUsers();
-    // Left of it: another unit's copy of an ODR function's cell, which this module only looks at.
+    // A use may be left in another unit's copy of an ODR function's cell, which is only analysed
+    // here.
     G->replaceAllUsesWith(ConstantPointerNull::get(G->getType()));
     G->eraseFromParent();
   }
@@ -62,7 +63,7 @@ FormerSites::FormerSites(Module &M, FunctionAnalysisManager &FAM) : M(M) {
   SmallVector<CallBase *, 32> Calls;
   for (Function &F : M)
     if (!F.isDeclaration() && !F.hasAvailableExternallyLinkage() &&
-        !F.hasMetadata(EntryOfMetadata)) // second entries are made anew, as copies
+        !F.hasMetadata(EntryOfMetadata)) // second entries are copied anew
       for (Instruction &I : instructions(F))
         if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(SiteIdAttr))
           Calls.push_back(Call);
@@ -75,7 +76,8 @@ FormerSites::FormerSites(Module &M, FunctionAnalysisManager &FAM) : M(M) {
       FAM.invalidate(F, PreservedAnalyses::none());
 }
 
-/// What the thunk or the second entry that \p Call calls stands for, to be called as one of \p Type; null if it is neither.
+/// Returns the function that the callee of \p Call replaces, to be called with \p Type. Returns
+/// null if the callee is neither a thunk nor a second entry.
 Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
   auto *Thunk = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Thunk || Thunk->getFunctionType() != Call.getFunctionType())
@@ -87,7 +89,7 @@ Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
     Original = F ? dyn_cast<Function>(F->getValue()) : nullptr;
   } else if (Name.consume_front(ThunkPrefix)) {
     return dyn_cast<Function>(
-        M.getOrInsertFunction(Name, Type).getCallee()); // declared as it may be
+        M.getOrInsertFunction(Name, Type).getCallee()); // any earlier declaration is accepted
   } else if (Name.consume_front(ContextThunkPrefix) && Name.size() > ContextTagBytes) {
     Original = dyn_cast<Function>(
         M.getOrInsertFunction(Name.drop_front(ContextTagBytes), Type).getCallee());
@@ -100,7 +102,8 @@ void FormerSites::takeBackCall(CallBase &Call) {
     return;
   auto *Cell = dyn_cast<GlobalVariable>(
       Call.getArgOperand(Call.arg_size() - 1)->stripPointerCastsAndAliases());
-  // One that other modules may refer to (of an ODR function, or promoted by ThinLTO) stays as it was compiled.
+  // A cell that other modules may refer to (of an ODR function, or promoted by ThinLTO) stays as
+  // compiled.
   if (!Cell || Cell->getSection() != SMALLOC_CELLS_SECTION || !isDefinedHere(*Cell) ||
       !Cell->hasLocalLinkage())
     return;
@@ -114,12 +117,13 @@ void FormerSites::takeBackCall(CallBase &Call) {
   CallBase *New = callInstead(Call, {Type, Original}, Arguments,
                               Call.getAttributes().removeParamAttributes(
                                   M.getContext(), static_cast<unsigned>(Arguments.size())));
-  if (New->hasFnAttr(ContextIdAttr)) // whether it is a site is found out anew
+  if (New->hasFnAttr(ContextIdAttr)) // the analysis finds out again whether it is a site
     New->removeFnAttr(SiteIdAttr);
   Sites[New] = {Cell, Record, Cell->getName().str(), Record->getName().str()};
 }
 
-/// Second entries of functions that return fresh memory, and the records that other units find them by: made anew.
+/// Removes the second entries of functions that return fresh memory, and the records by which other
+/// units find them. Both are made anew.
 void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
   SmallVector<GlobalVariable *, 8> Records;
   for (GlobalVariable &G : M.globals())
@@ -129,14 +133,14 @@ void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
   removeFromUsedLists(
       M, [&](Constant *C) { return Gone.contains(cast<Constant>(C->stripPointerCasts())); });
   for (GlobalVariable *Record : Records) {
-    // Thunks that look for it find none until a new one takes its place.
+    // Thunks that look for the record find none until a new one takes its place.
     auto *Absent = new GlobalVariable(M, Record->getValueType(), /*isConstant=*/true,
                                       GlobalValue::ExternalWeakLinkage, nullptr);
     Absent->setVisibility(GlobalValue::HiddenVisibility);
     Absent->setDSOLocal(false);
     Absent->takeName(Record);
     WrapperRecords.push_back(Absent->getName().str());
-    // Of a record that nobody reads the linker may leave zeros.
+    // The linker may leave zeros in a record without readers.
     auto *Fields = dyn_cast<ConstantStruct>(Record->getInitializer());
     auto *Own = Fields ? dyn_cast<GlobalAlias>(Fields->getOperand(0)) : nullptr;
     Record->replaceAllUsesWith(Absent);
@@ -153,7 +157,7 @@ void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
       F.eraseFromParent();
       continue;
     }
-    // Called from an imported body, or from another module: it stays what it was, beside the new one.
+    // Called from an imported body or from another module: the old entry stays beside the new one.
     if (F.hasLocalLinkage())
       F.setName(F.getName() + ".former");
     for (Instruction &I : instructions(F))
@@ -162,7 +166,8 @@ void FormerSites::takeBackEntries(FunctionAnalysisManager &FAM) {
   }
 }
 
-/// Names are free for the new records; what is kept after all gets its own back.
+/// Collects the records and frees their names for the new ones. A record that is kept gets its name
+/// back.
 void FormerSites::collectRecords() {
   SmallPtrSet<const GlobalVariable *, 32> Known;
   SmallVector<GlobalVariable *, 8> Blocks;
@@ -207,7 +212,7 @@ void FormerSites::settle(UnitDecisions &Unit) const {
       V.Line = Before.Line;
       V.Column = Before.Column;
     }
-    // What a unit could decide by itself was decided on loops as they were written; the link sees them unrolled and
+    // The compile phase decided on loops as they were written. The link sees them unrolled and
     // vectorised, each copy with a part of the pages.
     if (Before.DecidedBy == SMALLOC_BY_PROFILE || !(Before.Flags & SMALLOC_SITE_UNDECIDED))
       takeDecision(V, Before);
@@ -226,7 +231,7 @@ void FormerSites::settle(UnitDecisions &Unit) const {
     if (It == Statics.end())
       continue;
     const SiteDecision &Before = It->second;
-    V.Function = Before.Function; // the linker renames one of two of a name
+    V.Function = Before.Function; // the linker renames one of two variables of the same name
     V.File = Before.File;
     V.Line = Before.Line;
     V.Column = Before.Column;
@@ -235,7 +240,8 @@ void FormerSites::settle(UnitDecisions &Unit) const {
   }
 }
 
-/// The linker believes that a record is where it was: one that was not made anew is there, and fits no function.
+/// Defines an empty record under each old name without a new record, since the linker expects the
+/// symbol in this module. An empty record fits no function.
 void FormerSites::keepRecordNames() {
   for (const std::string &Name : WrapperRecords)
     if (GlobalVariable *Record = M.getNamedGlobal(Name); Record && Record->isDeclaration()) {
@@ -249,7 +255,7 @@ void FormerSites::finish(const SiteCells &Cells) {
   bool AnyRecord = !Cells.empty();
   KeptVariables Kept;
   SmallVector<const Former *, 8> Left;
-  SmallPtrSet<const GlobalVariable *, 16> Done; // calls that were one may have become two
+  SmallPtrSet<const GlobalVariable *, 16> Done; // the optimiser may have made two calls out of one
   for (auto &[Call, Site] : Sites)
     if (GlobalVariable *Cell = Cells.lookup(Call); Cell && Done.insert(Site.Cell).second) {
       Site.Cell->replaceAllUsesWith(Cell);

@@ -1,16 +1,19 @@
-//===- LinkPhase.h - sites decided again where units meet -------------------===//
+//===- LinkPhase.h - decides sites again in a link with LTO ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a link with LTO changes. The compile phase has described and rewritten the sites of each unit, so that a
-// link without the plugin is complete. A link with it takes that back (calls are calls of malloc again, with the ids that
-// they were given), has the merged module (full LTO) or the unit and what it imports (ThinLTO) decided as any unit, and
-// rewrites it as any unit. Kept over that are
-//  - each site's id and record name, and where people find it;
-//  - variables: what they were called, and what a unit said of one that only it knows;
-//  - a decision: what a unit decided is not forgotten because larger modules are looked at less closely;
-//  - sites whose cells other modules may refer to (of ODR functions, or promoted by ThinLTO): they stay as compiled;
-//  - the options that the units were compiled with: where units differ in them, all stays as it was compiled.
-// Bodies that ThinLTO imports are analysed, but their calls are left as they are: their own unit decides them.
+// Repeats the decisions in a link with LTO. The compile phase has described and rewritten the
+// sites of each unit, so a link without the plugin is complete. A link with the plugin undoes that:
+// calls are calls of malloc again, and keep their ids. Then it decides and rewrites the merged
+// module (full LTO), or the unit with its imports (ThinLTO), like any unit. It keeps:
+// - each site's id, record name and reported location;
+// - the names of variables, and the unit's decision for a local variable;
+// - a decision of the compile phase, since larger modules are analysed less closely;
+// - sites whose cells other modules may refer to (of ODR functions, or promoted by ThinLTO): they
+//   stay as compiled;
+// - the options that the units were compiled with: if units differ in them, everything stays as
+//   compiled.
+//
+// Bodies that ThinLTO imports are analysed, but their calls stay: their own unit decides them.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LINKPHASE_H
 #define SMALLOC_PASSES_LINKPHASE_H
@@ -20,16 +23,16 @@
 
 namespace smalloc {
 
-/// What the compile phase made of a module's sites, taken back by the constructor.
+/// Undoes in its constructor the changes of the compile phase to a module's sites, and keeps them.
 class FormerSites {
 public:
   FormerSites(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
 
-  /// Brings what is kept into the new verdicts.
+  /// Copies the kept facts and decisions into the new decisions of \p Unit.
   void settle(UnitDecisions &Unit) const;
-  /// After the rewriting: puts the new cells in the places of the old ones and removes what nobody refers to.
+  /// Replaces the old cells with the new ones and removes unused ones. Call it after the rewriting.
   void finish(const SiteCells &Cells);
-  /// Units that went into the module.
+  /// Returns the number of units in the module.
   unsigned units() const { return Units; }
 
 private:

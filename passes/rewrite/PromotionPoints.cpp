@@ -1,13 +1,13 @@
-//===- PromotionPoints.cpp - where a program may promote its objects --------===//
+//===- PromotionPoints.cpp - calls that promote objects -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides where the program calls the runtime to promote an object (move it to superpages) before a
-// loop nest walks it: in the preheader of the outermost loop of a profitable nest. If the trip count
-// of the nest is unknown, the call runs once per object, and there is none before a single loop over
-// an object of another unit. If the object's pointer is loaded inside the nest, the call stands
-// after that load, before the inner loops. The allocator cannot do this itself: a program that
-// allocates, initialises and then computes does not call it again. PromotionGuards.h decides what
-// the call costs when there is nothing to promote.
+// Inserts calls of the runtime that promote an object (move it to superpages) before a loop nest
+// walks it. The call stands in the preheader of the outermost loop of a profitable nest. If the
+// trip count of the nest is unknown, the call runs once per object. A single loop over an object of
+// another unit then gets no call. If the nest itself loads the object's pointer, the call stands
+// after that load, before the inner loops. The allocator cannot promote the object by itself: a
+// program that allocates, initialises and then computes does not call it again. PromotionGuards.h
+// keeps the call cheap when there is nothing to promote.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/LlvmVersions.h"
 #include "passes/ir/Preheaders.h"
@@ -31,12 +31,14 @@ namespace {
 
 /// A nest known to run fewer accesses than this cannot pay for one collapse.
 constexpr uint64_t MinAccesses = 1u << 16;
-/// Levels of a nest that are multiplied. Nobody lives to see a product that does not fit 64 bits; an inner loop that does not run can
-/// have a count below zero, modulo 2^64, which the runtime takes for none. What is wrong is a credit, no result: so nothing is
-/// clamped, which would take as many instructions again.
+/// Levels of a nest whose trip counts are multiplied. No program runs a product beyond 64 bits. An
+/// inner loop that does not run can have a count below zero, modulo 2^64, which the runtime takes
+/// for none. A wrong product changes only a credit, never a result. So the product is not clamped,
+/// which would double the instructions.
 constexpr unsigned MaxLevels = 3;
 
-/// Returns at once unless some object waits for promotion. PromotionGuards takes its test into the callers, in the end.
+/// Returns a thunk that returns at once unless an object waits for promotion. PromotionGuards moves
+/// its test into the callers at the end.
 Function *touchThunk(Module &M) {
   Function *Known = M.getFunction(TouchName);
   if (Known && (!Known->isDeclaration() || isAddedAsText(M)))
@@ -50,27 +52,29 @@ Function *touchThunk(Module &M) {
   return F;
 }
 
-/// Pointers that are merged in loops: so many are looked at to find the one that they start from.
+/// Merged pointers of loops that are searched for their common start.
 constexpr unsigned MaxMerged = 8;
 
-/// Where the object of \p N starts, or where a walk through pointers goes on: null if that is not known.
+/// Returns the start of the object of \p N, or the pointer by which a walk through pointers
+/// continues; null if it is unknown.
 Value *baseOf(const ProfitableNest &N, ScalarEvolution &SE) {
   auto *Unknown = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
   if (!Unknown)
     return nullptr;
-  // A place within one array that is picked anew each time: the array is meant.
+  // A place within one array that changes in each iteration stands for the array.
   SmallVector<const Value *, 4> From;
   if (isa<PHINode>(Unknown->getValue()))
     getUnderlyingObjects(Unknown->getValue(), From, nullptr, MaxMerged);
   return From.size() == 1 ? const_cast<Value *>(From[0]) : Unknown->getValue();
 }
 
-/// The object's pointer, known before the loop: the base itself, or a load that the loop surely executes first thing, so
-/// that a copy of it may stand before. Null if there is none.
+/// Returns the object's pointer if it is known before the loop: the base itself, or a load that the
+/// loop surely executes first, so that a copy of the load may stand before the loop. Returns null
+/// otherwise.
 Value *knownBefore(const ProfitableNest &N, Value *V, Instruction *At, const DominatorTree &DT) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I)
-    return isa<Constant>(V) ? nullptr : V; // static arrays are not ours to promote
+    return isa<Constant>(V) ? nullptr : V; // the runtime does not promote static arrays
   if (DT.dominates(I, At))
     return V;
   auto *Load = dyn_cast<LoadInst>(I);
@@ -96,8 +100,9 @@ Value *valueBefore(Value *Object, Instruction *At, const DominatorTree &DT) {
   return Copy;
 }
 
-/// The outermost loop of \p N before which \p Base is known. A field that an outer loop loads in a
-/// branch of its body is known before the loops that follow; a lone one of these is no nest.
+/// Returns the outermost loop of \p N before which \p Base is known. A field that an outer loop
+/// loads in a branch of its body is known before the loops that follow. A single loop of these is
+/// no nest.
 const Loop *enteredWith(const ProfitableNest &N, const Value *Base, const DominatorTree &DT) {
   auto *I = dyn_cast<Instruction>(Base);
   if (!I || !N.Outermost->contains(I) || I->getParent() == N.Outermost->getHeader())
@@ -108,12 +113,13 @@ const Loop *enteredWith(const ProfitableNest &N, const Value *Base, const Domina
   return N.Outermost;
 }
 
-/// Iterations of \p L, an I64, if they are known before \p Of; else null: at least one.
+/// Returns the iterations of \p L, an I64, if they are known before \p Of. Null stands for at least
+/// one.
 const SCEV *tripsOf(const LoopLevel &L, const Loop &Of, Type *I64, ScalarEvolution &SE) {
   const SCEV *Count = SE.getBackedgeTakenCount(L.L);
   const bool Unknown = isa<SCEVCouldNotCompute>(Count);
   if (Unknown && !getLoopEstimatedTripCount(const_cast<Loop *>(L.L)))
-    return nullptr; // ends early: what is promoted must have been earned
+    return nullptr; // ends early: a promotion needs accesses that have run
   if (L.Trip)
     return SE.getConstant(I64, *L.Trip);
   if (Unknown || SE.getTypeSizeInBits(Count->getType()) > 64 || !SE.isLoopInvariant(Count, &Of))
@@ -121,7 +127,7 @@ const SCEV *tripsOf(const LoopLevel &L, const Loop &Of, Type *I64, ScalarEvoluti
   return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, I64), SE.getOne(I64));
 }
 
-/// Accesses of the nest from \p Of on, as far as counts are known before it.
+/// Returns the accesses of the nest from \p Of inwards, as far as counts are known before it.
 const SCEV *accessesOf(const ProfitableNest &N, const Loop &Of, ScalarEvolution &SE) {
   Type *I64 = Type::getInt64Ty(N.F->getContext());
   const SCEV *Total = SE.getOne(I64);
@@ -135,7 +141,7 @@ const SCEV *accessesOf(const ProfitableNest &N, const Loop &Of, ScalarEvolution 
   return Total;
 }
 
-/// \p Accesses as a value of the preheader; 0 when some count is not known there.
+/// Returns \p Accesses as a value of the preheader; 0 if a count is not known there.
 Value *valueAt(const SCEV *Accesses, Instruction *At, ScalarEvolution &SE) {
   ScevExpander Expander(SE);
   if (!Expander.isSafeToExpandAt(Accesses, At))
@@ -155,10 +161,10 @@ bool tooShort(const LoopReference &R) {
   return true;
 }
 
-/// Steps that a walk through pointers of unknown length is taken to make.
+/// Steps assumed for a walk through pointers of unknown length.
 constexpr uint64_t AssumedWalk = 16;
 
-/// The loop whose header phi \p Base is: the one that walks a structure through its pointers.
+/// Returns the loop whose header phi is \p Base, which walks a structure through its pointers.
 const Loop *walkOf(const ProfitableNest &N, const Value *Base) {
   auto *Phi = dyn_cast<PHINode>(Base);
   for (const LoopLevel &L : N.Reference.Levels)
@@ -167,7 +173,7 @@ const Loop *walkOf(const ProfitableNest &N, const Value *Base) {
   return nullptr;
 }
 
-/// Has the compile phase put a point there already?
+/// True if the compile phase has already inserted a point for \p Object there.
 bool isTouched(const Instruction *At, const Value *Object) {
   auto *Loaded = dyn_cast<LoadInst>(Object);
   return any_of(*At->getParent(), [&](const Instruction &I) {
@@ -181,24 +187,26 @@ bool isTouched(const Instruction *At, const Value *Object) {
   });
 }
 
-/// Does \p Accesses say no more than that there are some?
+/// True if \p Accesses only shows that there are some.
 bool isGuess(const SCEV *Accesses) {
   auto *Known = dyn_cast<SCEVConstant>(Accesses);
   return Known && Known->getAPInt().ule(AssumedWalk);
 }
 
-/// One loop that picks here and there in an object of other units, who knows how often: as a rule the probe of a table,
-/// once or twice. Its point would cost about what it is worth.
+/// True for a single loop with scattered accesses to an object of other units, an unknown number of
+/// times. Usually it probes a table once or twice, and a promotion point would cost about what it
+/// saves.
 bool isLoneProbe(const ProfitableNest &N) { return N.Foreign && N.Outermost->isInnermost(); }
 
-/// The points of a function that only guess how much follows: one an object is enough where it is passed on the way to
-/// another, as often.
+/// The points of a function that only guess how many accesses follow. One point per object is
+/// enough if control passes it on the way to another one, equally often.
 class GuessedPoints {
 public:
-  /// Is \p Object asked for before \p Block, as often as that runs? From now on it is.
+  /// True if an earlier point for \p Object runs before \p Block as often as \p Block runs.
+  /// Otherwise records \p Block as a point.
   bool covered(Value *Object, BasicBlock &Block, ScalarEvolution &SE, const DominatorTree &DT,
                const LoopInfo &LI) {
-    auto *Load = dyn_cast<LoadInst>(Object); // again from where it was before, as a rule
+    auto *Load = dyn_cast<LoadInst>(Object); // usually loaded again from the same place
     SmallVector<BasicBlock *, 2> &Others =
         Blocks[{SE.getSCEV(Load ? Load->getPointerOperand() : Object), Load != nullptr}];
     for (BasicBlock *Other : Others)
@@ -216,7 +224,7 @@ void insertTouch(const ProfitableNest &N, const Loop &Of, Instruction *At, Value
                  Value *Accesses) {
   IRBuilder<> B(At);
   CallInst *Call = B.CreateCall(touchThunk(*N.F->getParent()), {Object, Accesses});
-  // It changes which pages back the memory, never what the memory holds.
+  // The call changes which pages back the memory, never the memory's contents.
   Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
   Call->setDoesNotThrow();
   if (!Of.isInnermost())
@@ -228,7 +236,7 @@ void insertTouch(const ProfitableNest &N, const Loop &Of, Instruction *At, Value
 
 } // namespace
 
-/// Scalar evolution that was forgotten to spare memory is forgotten again.
+/// Discards the scalar evolution of a function again, to save memory, if it was not cached before.
 void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM,
                            function_ref<void(Function &)> Changes) {
   DenseSet<std::pair<const Loop *, Value *>> Done;
@@ -258,7 +266,8 @@ void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
     Value *Base = baseOf(N, SE);
     if (!Base || !Done.insert({N.Outermost, Base}).second)
       continue;
-    // A walk through pointers starts from one that is known before its own loop, not before the outermost.
+    // A walk through pointers starts from a pointer that is known before its own loop, not before
+    // the outermost one.
     const Loop *Walk = walkOf(N, Base);
     const Loop *Of = Walk ? Walk : enteredWith(N, Base, DT);
     if (!Of->getLoopPreheader())

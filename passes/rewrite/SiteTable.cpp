@@ -1,4 +1,4 @@
-//===- SiteTable.cpp - a unit's sites as data -------------------------------===//
+//===- SiteTable.cpp - a unit's sites as data -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/SiteTable.h"
@@ -24,7 +24,7 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Template instances have names of any length.
+/// Limits of texts in bytes: names of template instances have any length.
 constexpr size_t MaxNameBytes = 200, MaxKeyNameBytes = 300, MaxWhyBytes = 400;
 
 StringRef patternName(smalloc_pattern P) {
@@ -43,7 +43,8 @@ uint64_t wordOf(const SiteDecision &V, const Options &O) {
     return SMALLOC_WORD(V.Decision, V.Flags, BaseShift, SMALLOC_BY_COMPILER, 0);
   if (V.Decision == SMALLOC_DECISION_BASE)
     return 0;
-  // An undecided object below a superpage is served by malloc itself: a word of 0 makes the thunk call it at once.
+  // libsmalloc lets malloc serve an undecided object below a superpage. A word of 0 makes the thunk
+  // call malloc at once.
   if ((V.Flags & SMALLOC_SITE_UNDECIDED) &&
       (O.Heap == SMALLOC_HEAP_AUTO || O.Heap == SMALLOC_HEAP_GUEST) &&
       (V.Flags & SMALLOC_SITE_SMALL))
@@ -53,12 +54,11 @@ uint64_t wordOf(const SiteDecision &V, const Options &O) {
                           : std::min<uint64_t>(divideCeil(V.MinBytes, 4096), UINT32_MAX);
   unsigned Flags = V.Flags;
   if ((V.Flags & SMALLOC_SITE_UNDECIDED) && O.Heap == SMALLOC_HEAP_MIGRATE)
-    Flags |=
-        SMALLOC_SITE_SMALL; // its class heap wants objects of every size: the thunk must not sort by size
+    Flags |= SMALLOC_SITE_SMALL; // the class heap serves every size: no filter in the thunk
   return SMALLOC_WORD(V.Decision, Flags, V.PageShift, V.DecidedBy, MinPages);
 }
 
-/// The strings of a record, each once, as offsets from the record's start.
+/// Stores the strings of a record, each as an offset from the record's start.
 class StringArea {
 public:
   explicit StringArea(uint32_t Start) : Start(Start) {}
@@ -70,7 +70,7 @@ public:
     Bytes.push_back('\0');
     return Offset;
   }
-  /// Offset of what would come next.
+  /// Returns the offset of the next string.
   uint32_t end() const { return Start + static_cast<uint32_t>(Bytes.size()); }
   std::string Bytes;
 
@@ -96,7 +96,7 @@ GlobalVariable *emitSite(Module &M, const SiteDecision &V, const Options &O, Kep
        *I64 = Type::getInt64Ty(C);
   Type *Float = Type::getFloatTy(C);
   const Function *In = V.Call ? V.Call->getFunction() : nullptr;
-  // Copies of an ODR function in several units share one record, under a name that all of them give it.
+  // Copies of an ODR function in several units share one record, under a name common to all.
   const bool Shared = In && (In->hasLinkOnceLinkage() || In->hasWeakLinkage());
   const std::string &Name = V.Name;
   auto Place = [&](GlobalVariable *G, StringRef Section, unsigned Alignment) {
@@ -117,7 +117,7 @@ GlobalVariable *emitSite(Module &M, const SiteDecision &V, const Options &O, Kep
                               Constant::getNullValue(CellType),
                               Shared ? Name + "_cell" : Name + ".cell");
     Place(Cell, SMALLOC_CELLS_SECTION, SMALLOC_CELL_ALIGNMENT);
-    Cell->setExternallyInitialized(true); // the runtime steers it: never folded
+    Cell->setExternallyInitialized(true); // the runtime changes it: never folded
   }
 
   StringArea Strings(sizeof(smalloc_site));
@@ -181,7 +181,7 @@ GlobalVariable *emitSite(Module &M, const SiteDecision &V, const Options &O, Kep
        fieldConstant(I32, V.Worth),
        fieldConstant(I32, ArrayAt),
        Text}));
-  // Retained under --gc-sections: __start_smalloc_sites must exist whenever a module record refers to it.
+  // Retained under --gc-sections: __start_smalloc_sites must exist if a module record refers to it.
   Kept.ForImage.push_back(Record);
   if (Cell) {
     Cell->setInitializer(ConstantStruct::get(
@@ -205,7 +205,7 @@ SiteDecision readSite(const GlobalVariable &Record) {
   SiteDecision V;
   auto *Fields = dyn_cast<ConstantStruct>(Record.getInitializer());
   if (!Fields || Fields->getNumOperands() != 36)
-    return V; // another version's
+    return V; // a record of another version
   auto Number = [&](unsigned I) {
     auto *C = dyn_cast<ConstantInt>(Fields->getOperand(I));
     return C ? C->getZExtValue() : 0;
@@ -273,7 +273,7 @@ GlobalVariable *emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &
   std::string Fixed;
   raw_string_ostream Out(Fixed);
   support::endian::Writer W(Out, Order);
-  // Strings first: the header says how long the block is.
+  // Add the strings first: the header holds the length of the block.
   const uint32_t UnitAt = Strings.add(unitName(M).take_back(MaxNameBytes));
   std::vector<uint32_t> Whys;
   for (const KeyedSummary::Flow &F : Summary.Flows)
@@ -316,7 +316,7 @@ GlobalVariable *emitKeys(Module &M, const KeyedSummary &Summary, KeptVariables &
   G->setSection(SMALLOC_KEYS_SECTION);
   G->setAlignment(Align(8));
   G->setDSOLocal(true);
-  Kept.ForImage.push_back(G); // nothing refers to it but the section's bounds
+  Kept.ForImage.push_back(G); // only the section's bounds refer to it
   return G;
 }
 
@@ -324,7 +324,7 @@ static_assert(sizeof(smalloc_keys) == 24 && sizeof(smalloc_flow) == 24 &&
                   sizeof(smalloc_key_access) == 40,
               "the block's fields above follow smalloc/site.h");
 
-/// As smalloc sites has them; of the same benefit, by id.
+/// Returns the sites in the order of `smalloc sites`; sites of equal benefit by id.
 static std::vector<const SiteDecision *> byBenefit(ArrayRef<SiteDecision> Sites) {
   const auto Key = [](const SiteDecision *V) {
     return std::tuple(smalloc_site_rank(V->Decision),

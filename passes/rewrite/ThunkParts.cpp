@@ -1,4 +1,4 @@
-//===- ThunkParts.cpp - what thunks are made of --------------------------===//
+//===- ThunkParts.cpp - parts of thunks -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/ThunkParts.h"
@@ -50,7 +50,7 @@ Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
   F->setDoesNotThrow();
   F->addFnAttr(
       Attribute::
-          NonLazyBind); // the call, too, goes through the GOT: no PLT entry for an absent function
+          NonLazyBind); // the call goes through the GOT, too: no PLT entry for an absent function
   return F;
 }
 
@@ -81,7 +81,7 @@ FamilyShape shapeOf(AllocFamily F) {
   case AllocFamily::NewAlignedNothrow:
   case AllocFamily::NewArrayAlignedNothrow:
     return {"__smalloc_v1_new_aligned", 0, 1};
-  case AllocFamily::Wrapper: // ContextEntries
+  case AllocFamily::Wrapper: // see ContextEntries.h
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
   case AllocFamily::FortranSource:

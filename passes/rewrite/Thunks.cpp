@@ -1,4 +1,4 @@
-//===- Thunks.cpp - what a rewritten call runs through ----------------------===//
+//===- Thunks.cpp - functions that rewritten calls go through -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/Thunks.h"
@@ -15,8 +15,8 @@ namespace smalloc {
 
 namespace {
 
-/// Of a direct site's small objects. It is present where a cell says that the site is one, and calls the program's function,
-/// which may throw.
+/// Returns the entry for small objects of a direct site. The entry is present if a cell marks its
+/// site as direct. It calls the program's function, which may throw.
 Function *smallEntry(Module &M) {
   PointerType *Ptr = PointerType::getUnqual(M.getContext());
   Function *F =
@@ -31,10 +31,10 @@ Function *definedFunction(Module &M, StringRef Name) {
   return Known && !Known->isDeclaration() ? Known : nullptr;
 }
 
-/// A hidden function of this unit (the linker keeps one per image) that a rewritten call runs through.
+/// Makes a hidden function (the linker keeps one per image) that a rewritten call goes through.
 Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFamily Family) {
   Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  if (Function *Declared = M.getFunction(Name.str())) { // ThinLTO has dropped the body, dead then
+  if (Function *Declared = M.getFunction(Name.str())) { // ThinLTO has dropped an unused body
     Declared->replaceAllUsesWith(F);
     Declared->eraseFromParent();
   }
@@ -52,20 +52,21 @@ void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments
   B.CreateRet(Call);
 }
 
-/// The product, or the most that there is.
+/// Returns the product, or the largest value if it overflows.
 Value *saturatingProduct(IRBuilder<> &B, Value *Count, Value *Bytes) {
   Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Count, Bytes);
   return B.CreateSelect(B.CreateExtractValue(Pair, 1), B.getInt64(-1),
                         B.CreateExtractValue(Pair, 0));
 }
 
-/// The largest base page that the target's systems have: valloc's alignment on any of them.
+/// Returns the largest base page of the target's systems, which is valloc's alignment on any of
+/// them.
 uint64_t mostBasePageBytes(const Module &M) {
   const Triple T = targetTriple(M);
   return T.isAArch64() || T.isPPC() ? 65536 : 4096;
 }
 
-/// What a call with \p Arguments asks for in all.
+/// Returns the total bytes that a call with \p Arguments requests.
 Value *requestedBytes(IRBuilder<> &B, AllocFamily Family, ArrayRef<Value *> Arguments) {
   if (Family == AllocFamily::Calloc)
     return saturatingProduct(B, Arguments[0], Arguments[1]);
@@ -79,8 +80,8 @@ Value *requestedBytes(IRBuilder<> &B, AllocFamily Family, ArrayRef<Value *> Argu
   return B.CreateAnd(Sum, ~(Page - 1));
 }
 
-/// Builds the function that asks an entry of the runtime and, when that does nothing, calls the program's own. It is
-/// apart from the thunk because it alone needs a stack frame.
+/// Builds the function that calls an entry of the runtime and, if that does nothing, the program's
+/// own function. It is separate from the thunk, since only it needs a stack frame.
 Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee Original,
                 FunctionType *Type) {
   const FamilyShape Shape = shapeOf(Family);
@@ -129,9 +130,11 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee O
   return F;
 }
 
-/// A site whose small objects stay with the program's malloc: counts \p Bytes in its \p Cell and goes to \p Plain, unless it is
-/// time to look at the site again. Everything else goes on in \p Judge, where \p B is afterwards. \p Resized: the object that
-/// is to have so many bytes; it counts as one that is resized, unless it is new or large.
+/// For a site whose small objects bypass libsmalloc: counts \p Bytes in \p Cell and branches to
+/// \p Plain, unless it is time to sample the site again. All other requests go to \p Judge, where
+/// \p B stands afterwards. \p Resized is the object that gets \p Bytes bytes; null: no resize. A
+/// resize counts SMALLOC_CELL_RESIZE_BYTES; that of a null pointer or to a large size goes to
+/// \p Judge.
 void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Value *Resized,
                     BasicBlock *Judge, BasicBlock *Plain) {
   LLVMContext &C = B.getContext();
@@ -165,8 +168,9 @@ void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Valu
   B.SetInsertPoint(Judge);
 }
 
-/// Builds (once per unit) the thunk of a family: original arguments, then the cell. It decides who is asked; a site of
-/// small objects that the runtime has marked costs one load and one branch until then.
+/// Builds (once per unit) the thunk of a family, with the original arguments and then the cell. The
+/// thunk chooses between the runtime and the program's function. A small-object site that the
+/// runtime has marked direct costs one load and one branch before the call of its entry.
 Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
   const FamilyShape Shape = shapeOf(Family);
   const FunctionCallee Own(From, Original);
@@ -202,7 +206,7 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, Function
     B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
     B.SetInsertPoint(Direct);
     PointerType *Ptr = PointerType::getUnqual(C);
-    // nothrow's second argument, of which the others have none
+    // nothrow's second argument; other calls have none
     Value *Argument = Arguments.size() > 1 ? Arguments[1] : PoisonValue::get(Ptr);
     tailCall(B, smallEntry(M), {Arguments[0], All.back(), Original, Argument});
     B.SetInsertPoint(Ordinary);
@@ -215,8 +219,9 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, Function
   if (Shape.MayBeDirect || Family == AllocFamily::Calloc || Resizes)
     countWhereLeft(B, Word, All.back(), Bytes, Resizes ? Arguments[0] : nullptr, Block("judge"),
                    Plain);
-  // In pages, rounded up; what wraps around is refused by the program's own function. One instruction a statement: the
-  // order of arguments is the host compiler's choice.
+  // Compare in pages, rounded up; the program's own function refuses a size that wraps around. One
+  // instruction per statement, since the evaluation order of arguments depends on the host
+  // compiler.
   Value *Upper = B.CreateLShr(Word, 32 - 12);
   Value *Least = B.CreateAnd(Upper, ~uint64_t(4095));
   Value *Most = B.CreateAdd(Bytes, B.getInt64(4095));
@@ -237,7 +242,8 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, Function
   return F;
 }
 
-/// The thunk of a function whose call does not show how much it allocates, or that is called in any case.
+/// Builds the thunk of a function whose call does not show the allocated bytes, or which is called
+/// in any case.
 Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
   const FunctionCallee Own(From, Original);
   std::string Name = (ThunkPrefix + Original->getName()).str();

@@ -1,15 +1,18 @@
-//===- Thunks.h - what a rewritten call runs through ------------------------===//
+//===- Thunks.h - functions that rewritten calls go through ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides who is asked, and in what order, when a site allocates. A thunk has the arguments of the function that the
-// program called, and the site's cell; it is hidden and in a COMDAT of its own, so that the linker keeps one per image,
-// and reaches the runtime by a weak entry. Three kinds:
-//  - malloc and its like: the size tells from the cell's word whether to ask; "nothing done" is answered by the
-//    program's own function;
-//  - Fortran's runtime, which allocates inside: the entry is asked with the array's descriptor; what it does not do, the
-//    Fortran runtime does. Before an assignment the entry may allocate the left side, which the assignment then fills;
-//  - mappings (mmap, numa_alloc): made by the program's own call in any case, since any part of them may be unmapped or
-//    protected later; the entry is told, and advises.
+// Builds thunks, through which the calls of a rewritten site go. A thunk takes the arguments of the
+// function that the program called, and the site's cell. It is hidden and in its own COMDAT, so
+// that the linker keeps one per image. It reaches the runtime by a weak entry. There are three
+// kinds:
+// - malloc and similar functions: the thunk compares the size with the cell's word to choose
+//   between the runtime and the program's function. If the runtime returns "nothing done", the
+//   program's function serves the request.
+// - Fortran's runtime, which allocates inside: the entry gets the array's descriptor. If the entry
+//   does nothing, the Fortran runtime allocates. Before an assignment the entry may allocate the
+//   left side, which the assignment then fills.
+// - mappings (mmap, numa_alloc): the program's own call always makes the mapping, since the program
+//   may unmap or protect any part later. Then the entry gets the mapping, and advises the kernel.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_THUNKS_H
 #define SMALLOC_PASSES_THUNKS_H
@@ -19,7 +22,8 @@
 
 namespace smalloc {
 
-/// The thunk of \p Original, a function of \p Family that is called as one of \p Type, whatever the unit declares.
+/// Returns the thunk of \p Original, a function of \p Family that is called with \p Type. \p Type
+/// counts even if the unit declares another one.
 llvm::Function *thunkOf(llvm::Module &M, AllocFamily Family, llvm::Function *Original,
                         llvm::FunctionType *Type);
 
