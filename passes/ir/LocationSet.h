@@ -18,7 +18,7 @@ namespace smalloc {
 
 class LocationSet {
   struct Word {
-    unsigned Index; ///< number of the word's first member / 64
+    unsigned Index; ///< first member of the word / 64
     uint64_t Bits;
     bool operator<(const Word &Other) const {
       return Index != Other.Index ? Index < Other.Index : Bits < Other.Bits;
@@ -27,7 +27,7 @@ class LocationSet {
   llvm::SmallVector<Word, 1> Words;
 
   /// Returns the position of the word \p Index, or where it has to be inserted. The position is at
-  /// most \p Index, because the indices ascend from 0 or more.
+  /// most \p Index, because at most that many words have smaller indices.
   size_t find(unsigned Index) const {
     const size_t Most = std::min<size_t>(Index, Words.size());
     if (Most == 0 || Words[Most - 1].Index < Index)

@@ -230,8 +230,8 @@ void recordPointees(Module &M) {
   BumpPtrAllocator Memory;
   StringSaver Names(Memory);
   DenseMap<const Type *, StringRef> Classes;
-  // Records a base class: members of the class at the start are accessed through the derived
-  // class' pointer.
+  // Records a base class: code that has a pointer to Whole accesses a member of class Part, at an
+  // offset in Whole.
   auto LookAt = [&](const GetElementPtrInst &G) {
     auto *T = dyn_cast<StructType>(G.getSourceElementType());
     if (!T || G.getNumIndices() < 2)

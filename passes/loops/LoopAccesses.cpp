@@ -24,8 +24,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// True if the index at \p Place is advanced by a constant where it is read (text[count++]).
-/// Successive calls then walk in order.
+/// True if the number that \p Place loads is advanced by a constant where it is read
+/// (text[count++]). Successive calls then walk in order.
 bool countsOn(const LoadInst &Place) {
   return any_of(Place.users(), [&](const User *U) {
     auto *Sum = dyn_cast<BinaryOperator>(U);

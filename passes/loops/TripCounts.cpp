@@ -16,8 +16,8 @@ using namespace llvm;
 namespace smalloc {
 
 static constexpr unsigned MaxDepth = 12; ///< most nested expressions searched
-/// Least upper bound of a loop with an early exit that says nothing. It is no bound of the program
-/// but the overflow of a 32-bit counter, with steps of up to four.
+/// Trip counts from here on are ignored if a loop may exit early. Then the bound is not the
+/// program's: its 32-bit counter would overflow there, at steps of up to four.
 static constexpr uint64_t CounterOverflows = uint64_t(1) << 30;
 
 std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth) {

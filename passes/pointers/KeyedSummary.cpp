@@ -19,7 +19,7 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Most keys of one pointer. More sources say little about it.
+/// Most keys of one pointer. With more, the keys say little about what it points to.
 constexpr size_t MaxRoots = 8;
 /// Most flows of a unit's summary, 24 bytes each. The summary of a generated unit with 100,000
 /// calls must not outweigh its code.

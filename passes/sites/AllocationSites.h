@@ -1,8 +1,8 @@
 //===- AllocationSites.h - the calls that allocate -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the allocation family of a call, by the callee's name and the call's prototype. Also tells
-// apart the units and functions that the plugin transforms and those that it leaves alone.
+// Finds the allocation family of a call, by the callee's name and the call's prototype. Also finds
+// the units and functions that the plugin leaves alone.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ALLOCATIONSITES_H
 #define SMALLOC_PASSES_ALLOCATIONSITES_H

@@ -3,8 +3,8 @@
 //
 // Finds the source name of an allocation's memory: the variable or member that its pointer or its
 // descriptor is stored in. Runs before the first optimisation. Names of globals are always
-// available; flang's encode module, procedure and variable. Names of locals, arguments and members
-// come from debug information.
+// available; flang's names encode module, procedure and variable. Names of locals, arguments and
+// members come from debug information.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SITEVARIABLE_H
 #define SMALLOC_PASSES_SITEVARIABLE_H
