@@ -1,8 +1,9 @@
-//===- BlockList.h - a list whose elements stay where they are --------------===//
+//===- BlockList.h - a list whose elements never move -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how PointerOrigins holds what it has by the ten thousand: in blocks of 128, at addresses that stay while it grows. A
-// std::deque has blocks of 512 bytes, two nodes each, so that it allocates for every other one.
+// Holds PointerOrigins' nodes, of which there are tens of thousands, in blocks of 128. An element's
+// address stays valid while the list grows. A std::deque has blocks of 512 bytes, which hold two
+// nodes each, so it would allocate for every second node.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_BLOCKLIST_H
 #define SMALLOC_PASSES_BLOCKLIST_H

@@ -1,4 +1,4 @@
-//===- CallReplacement.cpp - one call in another's place --------------------===//
+//===- CallReplacement.cpp - replaces a call by another ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/ir/CallReplacement.h"

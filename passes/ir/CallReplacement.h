@@ -1,8 +1,8 @@
-//===- CallReplacement.h - one call in another's place ----------------------===//
+//===- CallReplacement.h - replaces a call by another -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a call of another function keeps of the call that it stands for: all but the callee, the arguments and, as
-// its maker says, the attributes.
+// Replaces a call by a call of another function. Only the callee, the arguments and the attributes
+// change; the new call takes everything else from the old one.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_CALLREPLACEMENT_H
 #define SMALLOC_PASSES_CALLREPLACEMENT_H
@@ -11,9 +11,10 @@
 
 namespace smalloc {
 
-/// Calls \p Callee with \p Arguments and \p Attributes where \p Call, a call or an invoke, was: with its operand bundles, kind of
-/// tail call, calling convention, metadata, location, name and users. \p Call is gone then.
-/// REQUIRES: the function returns what that of \p Call does.
+/// Replaces \p Call, a call or an invoke, by a call of \p Callee with \p Arguments and
+/// \p Attributes. The new call takes over operand bundles, kind of tail call, calling convention,
+/// metadata, location, name and users. Erases \p Call and returns the new call.
+/// REQUIRES: \p Callee has the return type of \p Call.
 llvm::CallBase *callInstead(llvm::CallBase &Call, llvm::FunctionCallee Callee,
                             llvm::ArrayRef<llvm::Value *> Arguments,
                             llvm::AttributeList Attributes);

@@ -1,9 +1,10 @@
-//===- LlvmVersions.h - what differs between LLVM 19, 21, 22 and 23 -*- C++ -*-===//
+//===- LlvmVersions.h - differences between LLVM 19, 21, 22, 23 -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes are written once. What a version of LLVM or clang names or types differently is behind the functions and
-// types of this file; no other file of the plugin asks for the version. Where an older IR says less than a newer one,
-// the functions here answer with less knowledge, so the passes decide more carefully.
+// Hides what LLVM or clang names or types differently from version to version behind functions and
+// types, so that the passes are written once. No other file of the plugin tests the version. An
+// older IR sometimes says less than a newer one. The functions then return the conservative answer,
+// and the passes transform less.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LLVMVERSIONS_H
 #define SMALLOC_PASSES_LLVMVERSIONS_H
@@ -42,7 +43,8 @@ inline llvm::Triple targetTriple(const llvm::Module &M) {
   return llvm::Triple(M.getTargetTriple());
 }
 
-/// An enum attribute of functions, by name: this version of LLVM may not know it, and then no function has it.
+/// An enum attribute of functions, found by its name. If this version of LLVM does not know the
+/// name, no function has the attribute.
 class NamedAttribute {
   llvm::Attribute::AttrKind Kind;
 
@@ -55,15 +57,15 @@ public:
 };
 
 #if LLVM_VERSION_MAJOR >= 21
-/// Returns whether \p Call may keep a copy of its argument \p I anywhere but in its result.
+/// True if \p Call may keep a copy of its argument \p I anywhere but in its result.
 inline bool mayKeep(const llvm::CallBase &Call, unsigned I) {
   return capturesAnything(Call.getCaptureInfo(I).getOtherComponents());
 }
-/// Returns whether the result of \p Call may carry its argument \p I.
+/// True if the result of \p Call may contain its argument \p I.
 inline bool mayReturn(const llvm::CallBase &Call, unsigned I) {
   return capturesAnything(Call.getCaptureInfo(I).getRetComponents());
 }
-/// Says that \p Call keeps no copy of its argument \p I.
+/// Marks argument \p I of \p Call as not captured: \p Call keeps no copy of it.
 inline void setNotCaptured(llvm::CallBase &Call, unsigned I) {
   Call.addParamAttr(
       I, llvm::Attribute::getWithCaptureInfo(Call.getContext(), llvm::CaptureInfo::none()));
@@ -82,18 +84,18 @@ inline bool isBranch(const llvm::Instruction &I) {
   return llvm::isa<llvm::UncondBrInst, llvm::CondBrInst>(I);
 }
 #else
-/// In LLVM 22 and older also the type of unconditional branches.
+/// A conditional branch. In LLVM 22 and older the type includes unconditional branches.
 using ConditionalBranch = llvm::BranchInst;
-/// Returns whether \p I is a branch, conditional or not; a switch is none.
+/// True if \p I is a branch, conditional or not. A switch is not a branch.
 inline bool isBranch(const llvm::Instruction &I) { return llvm::isa<llvm::BranchInst>(I); }
 #endif
-/// Returns the condition of the branch \p Terminator; null if it is none, or unconditional.
+/// Returns the condition of \p Terminator; null unless it is a conditional branch.
 inline llvm::Value *conditionOf(const llvm::Instruction *Terminator) {
   auto *Branch = llvm::dyn_cast_or_null<ConditionalBranch>(Terminator);
   return Branch && Branch->getNumSuccessors() == 2 ? Branch->getCondition() : nullptr;
 }
 
-/// Returns whether what \p Load reads may be read at \p At as well.
+/// True if the memory that \p Load reads can be read at \p At without a fault.
 inline bool isReadableAt(const llvm::LoadInst &Load, const llvm::Instruction *At,
                          const llvm::DominatorTree *DT) {
   const llvm::DataLayout &Layout = Load.getDataLayout();
@@ -107,14 +109,14 @@ inline bool isReadableAt(const llvm::LoadInst &Load, const llvm::Instruction *At
 #endif
 }
 
-/// The variable indices of a GEP with their scales, as GEPOperator::collectOffset() fills them.
+/// The variable indices of a GEP and their scales, as GEPOperator::collectOffset() fills them.
 #if LLVM_VERSION_MAJOR >= 21
 using GepIndices = llvm::SmallMapVector<llvm::Value *, llvm::APInt, 4>;
 #else
 using GepIndices = llvm::MapVector<llvm::Value *, llvm::APInt>;
 #endif
 
-/// A SCEVExpander whose values are named after smalloc.
+/// A SCEVExpander that gives its values the name prefix "smalloc".
 class ScevExpander : public llvm::SCEVExpander {
 public:
 #if LLVM_VERSION_MAJOR >= 22
@@ -148,7 +150,7 @@ public:
 using AddPasses = std::function<void(llvm::ModulePassManager &, llvm::OptimizationLevel,
                                      llvm::ThinOrFullLTOPhase)>;
 
-/// The extension points of a pipeline whose passes depend on the phase.
+/// A pass builder's extension points for passes that depend on the LTO phase.
 class ExtensionPoints {
   llvm::PassBuilder &PB;
 
@@ -158,8 +160,9 @@ class ExtensionPoints {
 public:
   explicit ExtensionPoints(llvm::PassBuilder &PB) : PB(PB) {}
 #else
-  // LLVM 19 does not say the phase, so it is found when the module is there. A pipeline with a start compiles a unit: for
-  // a link if clang or flang has flagged the module so. One without a start is the ThinLTO back end's.
+  // LLVM 19 does not pass the phase to the callbacks, so it is found when the module is there. A
+  // pipeline with a start compiles a unit. The unit is for an LTO link if clang or flang has
+  // flagged the module so. A pipeline without a start is that of the ThinLTO back end.
   using SharedPhase = std::shared_ptr<llvm::ThinOrFullLTOPhase>;
   SharedPhase Phase =
       std::make_shared<llvm::ThinOrFullLTOPhase>(llvm::ThinOrFullLTOPhase::ThinLTOPostLink);
@@ -211,8 +214,8 @@ public:
 
 // ---- Plugins ----
 
-/// Returns whether clang loads the pass plugin \p Name beside this plugin. Before LLVM 22 clang opens the files of
-/// -fpass-plugin later, and knows their names only.
+/// True if clang loads the pass plugin \p Name beside this plugin. Before LLVM 22 clang opens the
+/// files of -fpass-plugin later and knows only their names, so this function opens them.
 template <typename CompilerInstance>
 bool loadsPassPlugin(CompilerInstance &CI, llvm::StringRef Name) {
   if constexpr (requires { CI.getPassPlugins(); })
@@ -222,7 +225,7 @@ bool loadsPassPlugin(CompilerInstance &CI, llvm::StringRef Name) {
     return llvm::any_of(CI.getCodeGenOpts().PassPlugins, [&](const std::string &File) {
       llvm::Expected<llvm::PassPlugin> P = llvm::PassPlugin::Load(File);
       if (!P)
-        llvm::consumeError(P.takeError()); // clang says why, later
+        llvm::consumeError(P.takeError()); // clang reports the reason later
       return P && P->getPluginName() == Name;
     });
 }

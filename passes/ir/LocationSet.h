@@ -1,9 +1,10 @@
-//===- LocationSet.h - a set of places that pointers point to ---------------===//
+//===- LocationSet.h - the set of places that a pointer may point to --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how PointerOrigins holds its sets: as words of 64 places, in order, those that are not empty. Nearly all it does with
-// them is to add one to another that has all of it already, or all but a few; LLVM's SparseBitVector, a linked list, takes four
-// times the instructions for that.
+// Holds one of PointerOrigins' sets as a sorted vector of words. A word holds 64 places; empty
+// words are left out. Nearly every operation adds one set to another that has all or nearly all of
+// its members already. LLVM's SparseBitVector, a linked list, takes four times the instructions for
+// that.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LOCATIONSET_H
 #define SMALLOC_PASSES_LOCATIONSET_H
@@ -17,7 +18,7 @@ namespace smalloc {
 
 class LocationSet {
   struct Word {
-    unsigned Index; ///< its first member / 64
+    unsigned Index; ///< first member of the word / 64
     uint64_t Bits;
     bool operator<(const Word &Other) const {
       return Index != Other.Index ? Index < Other.Index : Bits < Other.Bits;
@@ -25,12 +26,13 @@ class LocationSet {
   };
   llvm::SmallVector<Word, 1> Words;
 
-  /// The word of \p Index, or the one that it would stand before: as many words behind the first, where none is missing.
+  /// Returns the position of the word \p Index, or where it has to be inserted. The position is at
+  /// most \p Index, because at most that many words have smaller indices.
   size_t find(unsigned Index) const {
     const size_t Most = std::min<size_t>(Index, Words.size());
     if (Most == 0 || Words[Most - 1].Index < Index)
       return Most;
-    if (Words[Most - 1].Index == Index) // members mostly come in ascending order
+    if (Words[Most - 1].Index == Index) // members usually arrive in ascending order
       return Most - 1;
     return static_cast<size_t>(
         std::lower_bound(Words.begin(), Words.begin() + Most, Index,
@@ -57,7 +59,7 @@ public:
            (Words[At].Bits >> Member % 64 & 1);
   }
 
-  /// True if it was not there.
+  /// Adds \p Member; true if the set did not have it.
   bool insert(unsigned Member) {
     const uint64_t Bit = uint64_t(1) << Member % 64;
     const size_t At = find(Member / 64);
@@ -70,12 +72,12 @@ public:
     return New;
   }
 
-  /// Adds \p Others, and those of them that were not there to \p New as well; true if there were any.
+  /// Adds \p Others; the members that were missing also go into \p New. True if any was missing.
   bool insert(const LocationSet &Others, LocationSet &New) {
     bool Any = false;
     size_t At = 0, Missing = 0;
     for (const Word &O : Others.Words) {
-      // Sets that meet have nearly the same words: the next one is mostly the one wanted.
+      // Two sets usually have nearly the same words, so the next word is tried before a search.
       if (At < Words.size() && Words[At].Index < O.Index && ++At < Words.size() &&
           Words[At].Index < O.Index)
         At = find(O.Index);
@@ -83,7 +85,7 @@ public:
       const uint64_t Fresh = Here ? O.Bits & ~Words[At].Bits : O.Bits;
       if (!Fresh)
         continue;
-      if (!Any) // the first of several, as a rule
+      if (!Any) // usually the first of several
         New.reserve(New.words() + static_cast<size_t>(Others.Words.end() - &O));
       Any = true;
       New.add(Word{O.Index, Fresh});
@@ -97,7 +99,7 @@ public:
     return Any;
   }
 
-  /// Takes members one by one, each near the one before it.
+  /// Adds members one by one; cheap if each is near the one before it.
   class Filler {
   public:
     explicit Filler(LocationSet &Into) : Into(Into) {}
@@ -113,16 +115,16 @@ public:
 
   private:
     LocationSet &Into;
-    size_t At = 0; ///< word of the last one
+    size_t At = 0; ///< position of the last member's word
   };
 
-  /// Any order, for maps.
+  /// An arbitrary total order, for use as a key of a std::map.
   bool operator<(const LocationSet &Other) const {
     return std::lexicographical_compare(Words.begin(), Words.end(), Other.Words.begin(),
                                         Other.Words.end());
   }
 
-  /// Hands each member that \p Wanted has as well to \p Take, in ascending order.
+  /// Calls \p Take with each member that is also in \p Wanted, in ascending order.
   template <typename Function> void eachOf(const LocationSet &Wanted, Function Take) const {
     size_t At = 0;
     for (const Word &W : Wanted.Words) {
@@ -137,7 +139,7 @@ public:
     }
   }
 
-  /// In ascending order.
+  /// Visits the members in ascending order.
   class Iterator {
   public:
     Iterator(const Word *At, const Word *End) : At(At), End(End), Left(At == End ? 0 : At->Bits) {}
@@ -172,7 +174,7 @@ private:
       Words.insert(Words.begin() + At, W);
   }
 
-  /// Puts the \p Missing words of \p Others that are not here in their places, each word moved once.
+  /// Inserts the \p Missing words that only \p Others has; moves each word once.
   void merge(const LocationSet &Others, size_t Missing) {
     size_t Own = Words.size(), Other = Others.Words.size();
     Words.resize_for_overwrite(Own + Missing);

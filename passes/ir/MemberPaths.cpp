@@ -1,4 +1,4 @@
-//===- MemberPaths.cpp - which member of which class is accessed? -----------===//
+//===- MemberPaths.cpp - the class members that an access reads or writes ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/ir/MemberPaths.h"
@@ -17,22 +17,22 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Uses of a pointer that are looked at for what it points to.
+/// Most uses of a pointer that are searched for its class.
 constexpr unsigned MaxUses = 64;
-/// Structures inside each other.
+/// Most structures nested in each other.
 constexpr unsigned MaxDepth = 12;
 constexpr uint64_t PointerBytes = 8;
-/// Classes, offsets, and the classes that are there.
+/// Named metadata with entries of (class, offset in it, class of the part at the offset).
 constexpr StringRef PartsMetadata = "smalloc.parts";
 
-/// Is \p TypeName that of a pointer in type tags: "any pointer", "p1 int", "p2 omnipotent char"?
+/// True if \p TypeName is a pointer's in type tags: "any pointer", "p1 int", "p2 omnipotent char".
 bool isPointerType(StringRef TypeName) {
   return TypeName == "any pointer" ||
          (TypeName.consume_front("p") && TypeName.size() > 1 && isDigit(TypeName[0]) &&
           TypeName.ltrim("0123456789").starts_with(" "));
 }
 
-/// The tag of \p Access if it names a member of a structure.
+/// Returns the type tag of \p Access if it names a member of a structure; else null.
 const MDNode *memberTag(const Instruction &Access) {
   const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
   return Tag && Tag->getNumOperands() >= 3 && Tag->getOperand(0) != Tag->getOperand(1) ? Tag
@@ -44,13 +44,13 @@ uint64_t offsetOf(const MDNode *Tag) {
   return At ? At->getZExtValue() : 0;
 }
 
-/// The class of C++ that the pointer points to which an access with the tag \p Tag loads or stores; empty if it is none.
+/// Returns the C++ class that a pointer with type tag \p Tag points to; empty if it is not a class.
 StringRef classPointedTo(const MDNode *Tag) {
   const MDNode *Type = Tag && Tag->getNumOperands() >= 3 ? nodeOperand(Tag, 1) : nullptr;
   StringRef Name = Type ? typeName(Type) : StringRef();
   if (!Name.consume_front("p1 ") || !isClassName(Name))
     return StringRef();
-  // C names the structures of pointers alike, but not the structures.
+  // C's tags name a pointer's structure in the same way, but name the structure itself differently.
   for (unsigned Depth = 0; Type && Depth < MaxDepth; ++Depth) {
     if (Type->getNumOperands() < 2)
       return typeName(Type) == "Simple C++ TBAA" ? Name : StringRef();
@@ -59,7 +59,8 @@ StringRef classPointedTo(const MDNode *Tag) {
   return StringRef();
 }
 
-/// The class that \p F constructs or destroys, by its name: of one without template arguments.
+/// Returns the class of the constructor or destructor with the mangled name \p Name. Empty for
+/// other functions and for classes with template arguments.
 StringRef constructedClass(StringRef Name, SmallVectorImpl<char> &Buffer) {
   if (!Name.consume_front("_ZN"))
     return StringRef();
@@ -85,8 +86,9 @@ bool isDestructor(StringRef Name) {
          isDigit(Name[Name.size() - 3]) && Name[Name.size() - 4] == 'D';
 }
 
-/// Appends the levels of the member \p Offset bytes into \p Struct; \p Accessed: its type, null for a pointer of any type. False if
-/// there is no such member. \p Until: passes there, if it is given.
+/// Appends to \p Out the levels of the member \p Offset bytes into \p Struct. \p Accessed is the
+/// member's type; null means a pointer of any type. Returns false if there is no such member, or if
+/// \p Until is given and the descent does not pass that structure and offset.
 bool descend(const MDNode *Struct, uint64_t Offset, const MDNode *Accessed, MemberPath &Out,
              std::pair<const MDNode *, uint64_t> Until = {}) {
   bool Passed = !Until.first;
@@ -104,7 +106,8 @@ bool descend(const MDNode *Struct, uint64_t Offset, const MDNode *Accessed, Memb
     const bool Pointer = Member && isPointerType(typeName(Member));
     if (!Accessed && (!Member || (Pointer && Start != Offset)))
       return false;
-    // A scalar's node has its parent where a structure has its first member: the accessed type ends the way down.
+    // A scalar's type node has its parent where a structure has its first member, so the descent
+    // ends at the accessed type.
     const bool Opaque = Member && typeName(Member) == "omnipotent char";
     const bool Last =
         !Member || Member == Accessed || Member->getNumOperands() < 3 || Opaque || Pointer;
@@ -140,13 +143,14 @@ StringRef typeName(const MDNode *Type) {
   return Name ? Name->getString() : "";
 }
 
-/// Local classes and closures are numbered by each unit, and their members seldom leave it.
+/// True if other units may use \p Class by the same name. Local classes and closures are numbered
+/// by each unit, and their members are rarely used outside it.
 static bool isKnownElsewhere(StringRef Class) {
   return !Class.empty() && !tellsNothing(Class) && !Class.starts_with("_ZTSZ") &&
          !Class.contains("$_") && !Class.contains("UlvE");
 }
 
-/// Are there type tags of C++ in \p M? Those of C have other names for the same structures.
+/// True if \p M has type tags of C++. C's tags have other names for the same structures.
 static bool hasClasses(const Module &M) {
   auto isOfClasses = [](const MDNode *Tag) {
     const MDNode *Type = nodeOperand(Tag, 1);
@@ -156,7 +160,7 @@ static bool hasClasses(const Module &M) {
   };
   if (const NamedMDNode *Tags = M.getNamedMetadata("llvm.errno.tbaa"))
     return any_of(Tags->operands(), isOfClasses);
-  // Before LLVM 22 the module has no such list. The first tag tells.
+  // Before LLVM 22 the module has no such list; the first access with a tag decides.
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
       if (const MDNode *Tag = I.getMetadata(LLVMContext::MD_tbaa))
@@ -164,8 +168,9 @@ static bool hasClasses(const Module &M) {
   return false;
 }
 
-/// The name in type tags of the class \p T; empty if it may be another's. One with template arguments has none here, and is taken for
-/// one without.
+/// Returns the name that type tags have for the class \p T; empty if the name could also be another
+/// class'. LLVM's type name omits template arguments, so a class template's instance gets the name
+/// of a plain class.
 static std::string classNameOf(const StructType &T) {
   StringRef Name = T.hasName() ? T.getName() : StringRef();
   if ((!Name.consume_front("class.") && !Name.consume_front("struct.")) ||
@@ -184,14 +189,14 @@ static std::string classNameOf(const StructType &T) {
   return Parts == 0 ? std::string() : Parts == 1 ? "_ZTS" + Mangled : "_ZTSN" + Mangled + "E";
 }
 
-/// Has the class \p Whole template arguments, and \p Plain the same name without them?
+/// True if \p Whole is an instance of the class template with the name \p Plain.
 static bool isInstance(StringRef Whole, StringRef Plain) {
   Plain.consume_back("E");
   return Whole.consume_front(Plain) && Whole.starts_with("I");
 }
 
-/// The class of the object that \p Pointer points to the start of, in code that keeps its variables in memory; \p Held: of pointers,
-/// by the variable that has them.
+/// Returns the class of the object that \p Pointer points to the start of; empty: unknown. For
+/// unoptimised code, which keeps variables in memory: \p Held has the class by the variable.
 static StringRef classBefore(const Value *Pointer, const DenseMap<const Value *, StringRef> &Held) {
   if (auto *Load = dyn_cast<LoadInst>(Pointer))
     return Held.lookup(Load->getPointerOperand());
@@ -225,7 +230,8 @@ void recordPointees(Module &M) {
   BumpPtrAllocator Memory;
   StringSaver Names(Memory);
   DenseMap<const Type *, StringRef> Classes;
-  // A class has another in front whose members are accessed through its own pointer: a base.
+  // Records a base class: code that has a pointer to Whole accesses a member of class Part, at an
+  // offset in Whole.
   auto LookAt = [&](const GetElementPtrInst &G) {
     auto *T = dyn_cast<StructType>(G.getSourceElementType());
     if (!T || G.getNumIndices() < 2)
@@ -291,7 +297,7 @@ MemberPaths::MemberPaths(const Module &M)
   }
 }
 
-/// The levels of the place \p Offset bytes into \p Class, as far as they are known.
+/// Returns the known levels of the place \p Offset bytes into \p Class.
 MemberPath MemberPaths::pathByName(StringRef Class, uint64_t Offset) {
   MemberPath Path;
   for (unsigned Depth = 0; Depth < MaxDepth; ++Depth) {
@@ -313,7 +319,8 @@ MemberPath MemberPaths::pathByName(StringRef Class, uint64_t Offset) {
   return Path;
 }
 
-/// The class that \p Base is declared to point to, where it is an argument or loaded; empty if that is unknown.
+/// Returns the declared class of the object that \p Base, an argument or a loaded pointer, points
+/// to; empty if it is unknown.
 static StringRef declaredClass(const Value *Base) {
   if (auto *A = dyn_cast<Argument>(Base))
     return A->getParent()
@@ -327,7 +334,8 @@ static StringRef declaredClass(const Value *Base) {
   return StringRef();
 }
 
-/// The pointer that \p Address is computed from, by a constant or as an element of an array.
+/// Returns the pointer and the constant offset that \p Address is computed from. An array element
+/// counts as the object itself if the pointer's known object has the element's size.
 std::optional<MemberPaths::Place> MemberPaths::placeOf(const Value *Address) {
   APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base =
@@ -343,14 +351,14 @@ std::optional<MemberPaths::Place> MemberPaths::placeOf(const Value *Address) {
   return Place{Base, Offset.getZExtValue()};
 }
 
-/// The name in type tags of \p Type; empty if it has none there.
+/// Returns the name that type tags have for \p Type; empty if they have none.
 StringRef MemberPaths::className(const Type *Type) {
   auto *T = dyn_cast<StructType>(Type);
   const std::string Name = T && Classes ? classNameOf(*T) : std::string();
   return Name.empty() ? StringRef() : Constructed.insert(Name).first->getKey();
 }
 
-/// What the functions that it is passed to take \p Base for.
+/// Takes the class and size of \p P from calls that get \p Base as an argument.
 void MemberPaths::askCalls(const Value *Base, Pointee &P) {
   unsigned Looked = 0;
   for (const Use &U : Base->uses()) {
@@ -361,7 +369,8 @@ void MemberPaths::askCalls(const Value *Base, Pointee &P) {
       continue;
     auto *Callee = dyn_cast<Function>(Call->getCalledOperand()->stripPointerCastsAndAliases());
     const unsigned K = Call->getArgOperandNo(&U);
-    // The function may take it for a class that the object begins with: that one's size bounds what it tells of.
+    // The callee may take the object for one of its base classes. The argument's dereferenceable
+    // bytes bound what the call says, so the largest one wins.
     const uint64_t Bytes = Call->getParamDereferenceableBytes(K);
     if (!Callee || Bytes <= P.Bytes)
       continue;
@@ -379,7 +388,7 @@ void MemberPaths::askCalls(const Value *Base, Pointee &P) {
   }
 }
 
-/// What the tags of accesses through \p Base say: of P.Class, if that is known.
+/// Takes the layout of \p P from the tags of accesses through \p Base: that of P.Class if known.
 void MemberPaths::askAccesses(const Value *Base, Pointee &P) {
   unsigned Looked = 0;
   auto Told = [&](const User *U, uint64_t Offset) {
@@ -395,7 +404,7 @@ void MemberPaths::askAccesses(const Value *Base, Pointee &P) {
     if (++Looked > MaxUses || Told(U, 0))
       return;
     auto *G = dyn_cast<GEPOperator>(U);
-    if (G && P.Class.empty() && G->getNumIndices() == 1) // an element of an array of objects
+    if (G && P.Class.empty() && G->getNumIndices() == 1) // element of an array of objects
       P.Class = className(G->getSourceElementType());
     APInt Offset(Layout.getIndexTypeSizeInBits(Base->getType()), 0);
     if (!G || !G->accumulateConstantOffset(Layout, Offset) || Offset.isNegative())
@@ -411,7 +420,7 @@ MemberPaths::Pointee MemberPaths::findPointee(const Value *Base) {
   if (isa<Constant>(Base) && !isa<GlobalVariable>(Base))
     return P;
   P.Class = declaredClass(Base);
-  if (auto *Phi = dyn_cast<PHINode>(Base)) { // goes over an array of objects
+  if (auto *Phi = dyn_cast<PHINode>(Base)) { // a loop over an array of objects
     Pointee First;
     for (const Value *From : Phi->incoming_values()) {
       auto *Step = dyn_cast<GEPOperator>(From);
@@ -450,14 +459,16 @@ MemberPaths::Pointee MemberPaths::pointeeOf(const Value *Base) {
   return Pointees[Base] = Found;
 }
 
-/// A structure of C without a name (typedef struct {...} matrix) that more than one program's header is unlikely to have.
+/// True for a C structure without a name (typedef struct {...} matrix) of at least two members.
+/// Headers of two programs are unlikely to have the same layout.
 static bool isKnownByLayout(const MDNode *Struct) {
   constexpr unsigned LeastOperands = 5; // name; type and offset of two members
   return typeName(Struct).empty() && Struct->getNumOperands() >= LeastOperands;
 }
 
 MemberPath MemberPaths::of(const Instruction &Access) {
-  // No member's: moved out of a loop, through a reference to the pointer, or the member's class has no layout in tags.
+  // An access may have no member's tag: it was moved out of a loop, goes through a reference to the
+  // pointer, or the member's class has no layout in the tags.
   const MDNode *Tag = memberTag(Access);
   const MDNode *Struct = Tag ? nodeOperand(Tag, 0) : nullptr;
   const MDNode *Accessed = Tag ? nodeOperand(Tag, 1) : nullptr;
@@ -475,9 +486,9 @@ MemberPath MemberPaths::of(const Instruction &Access) {
   if (!P || P->Offset < At)
     return Own;
   if (!Tag && !Classes && Access.getMetadata(LLVMContext::MD_tbaa))
-    return Own; // an element of an array of pointers
+    return Own; // element of an array of pointers
   const bool Plain = Struct && !tellsNothing(typeName(Struct));
-  if (Plain && P->Offset == At) // most: the structure that the pointer is declared to point to
+  if (Plain && P->Offset == At) // the usual case: the structure of the pointer's declared type
     if (StringRef Class = declaredClass(P->Base); Class.empty() || Class == typeName(Struct))
       return Own;
   const Pointee Of = pointeeOf(P->Base);
@@ -489,7 +500,7 @@ MemberPath MemberPaths::of(const Instruction &Access) {
       return Whole;
     return Own;
   }
-  // By its name: an access beyond its end is to a class that begins with it.
+  // Only the class' name is known. An access beyond its end is to a class that begins with it.
   if (!isClassName(Of.Class) || P->Offset + PointerBytes > Of.Bytes)
     return Own;
   if (Plain && P->Offset == At &&
@@ -507,7 +518,7 @@ MemberPath MemberPaths::handedOn(const Value *Address, const CallBase &Call, uns
   Bytes = Call.getParamDereferenceableBytes(K);
   if (Bytes && Classes)
     if (MemberPath Element = elementPath(Address, Bytes); !Element.empty()) {
-      Element.front().Offset = *Element.front().InFirst; // the elements' memory is one
+      Element.front().Offset = *Element.front().InFirst; // all elements share the first one's path
       Element.front().Variable = true;
       return Element;
     }
@@ -519,8 +530,8 @@ MemberPath MemberPaths::handedOn(const Value *Address, const CallBase &Call, uns
     return {};
   auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (Callee && isDestructor(Callee->getName()))
-    return {}; // a destructor puts nothing there, and what it looks at is seldom looked at again
-  if (At->Offset == 0) { // the object, or its first member?
+    return {};           // a destructor stores no pointer there, and its reads are rarely repeated
+  if (At->Offset == 0) { // either the whole object or its first member
     const bool Library =
         Callee && K == 0 &&
         (Callee->getName().starts_with("_ZNSt") || Callee->getName().starts_with("_ZNKSt"));

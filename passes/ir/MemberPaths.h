@@ -1,14 +1,15 @@
-//===- MemberPaths.h - which member of which class is accessed? -------------===//
+//===- MemberPaths.h - the class members that an access reads or writes -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides by which classes and offsets an access is known. A type tag names the innermost structure that the source
-// accesses: of a std::vector in a class that is a structure inside the vector, the same for all vectors of the program. What
-// tells one vector from another is the class that it is a member of, and where. That class follows from the pointer that the
-// address is computed from: its declared type, the type of what is loaded, a constructor called on it, and the tags of its other
-// accesses.
+// Names the memory that an access reads or writes by a path of classes and offsets. The access'
+// TBAA type tag names only the innermost structure: for a std::vector member of a class, that is a
+// structure inside the vector, the same for all vectors of the program. Vectors are distinguished
+// by the class that has them as a member, and by the offset in it. That class follows from the
+// pointer that the address is computed from: from the pointer's declared type, the type of the
+// value loaded, a constructor called on it, and the tags of its other accesses.
 //
-// Declared types are gone once locals are in registers, and calls of what is inline are gone, too, so recordPointees() keeps what
-// they tell at the start of the pipeline.
+// Optimisation removes declared types when it keeps locals in registers, and it inlines calls.
+// Therefore recordPointees() records what both say at the start of the pipeline.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_MEMBERPATHS_H
 #define SMALLOC_PASSES_MEMBERPATHS_H
@@ -24,60 +25,62 @@
 
 namespace smalloc {
 
-/// Of an argument: the type name of the class that it points to, as type tags have it.
+/// Attribute of an argument: the type name, as in type tags, of the class that it points to.
 inline constexpr llvm::StringRef PointeeAttr = "smalloc-pointee";
 
-/// Gives the arguments of \p M's functions that point to classes of C++ a PointeeAttr, and keeps which class has which inside:
-/// where a part of an object is passed to a function of that part's class. To be called before locals are in registers.
+/// Gives each argument of \p M's functions that points to a C++ class a PointeeAttr. Also records
+/// which class contains which other class, from calls that pass a part of an object to a function
+/// of the part's class. Has to run before locals are kept in registers.
 void recordPointees(llvm::Module &M);
 
-/// Is \p TypeName, of a type tag, that of a class of C++?
+/// True if \p TypeName, from a type tag, is that of a C++ class.
 inline bool isClassName(llvm::StringRef TypeName) { return TypeName.starts_with("_ZTS"); }
-/// Is \p TypeName that of a class of the C++ library?
+/// True if \p TypeName is that of a class of the C++ standard library.
 bool isLibraryClass(llvm::StringRef TypeName);
-/// Type names that say nothing about who uses the memory, or that other units mean something else by.
+/// True if \p TypeName does not identify the memory's user: a name that is empty, of a library
+/// class, or of an anonymous namespace (which means another class in another unit).
 bool tellsNothing(llvm::StringRef TypeName);
-/// The name that type tags have for \p Type, a node of theirs.
+/// Returns the name in \p Type, a type node of the type tags; empty if it has none.
 llvm::StringRef typeName(const llvm::MDNode *Type);
-/// Operand \p I of \p N, null if that is no node.
+/// Returns operand \p I of \p N; null if there is none or it is no node.
 const llvm::MDNode *nodeOperand(const llvm::MDNode *N, unsigned I);
 
-/// A class, and a place in it.
+/// A class and an offset in it.
 struct MemberLevel {
   llvm::StringRef Class;
-  const llvm::MDNode *Struct; ///< its layout; null: the unit does not show it
-  uint64_t Offset;            ///< bytes
-  bool Direct;                ///< the place is a pointer, not a class that has one
-  /// In an array inside the class: where its first element has what is at Offset. Variable: of some element, and Offset is that, too.
+  const llvm::MDNode *Struct; ///< layout of the class; null: the unit's tags do not show it
+  uint64_t Offset;            ///< bytes from the start of the class
+  bool Direct;                ///< true: a pointer is at Offset; false: a class that contains one
+  /// Set for a place in an array inside the class: offset of the same place in the first element.
   std::optional<uint64_t> InFirst = std::nullopt;
-  bool Variable = false;
+  bool Variable = false; ///< the element is not known, and Offset is that in the first element
 };
 
-/// From the outermost class that is known of to the innermost, without those that tell nothing. The offset of each is
-/// from its own start.
+/// The classes around a place, from the outermost known one to the innermost, without those for
+/// which tellsNothing() is true. Each offset counts from the start of its own class.
 using MemberPath = llvm::SmallVector<MemberLevel, 3>;
 
 class MemberPaths {
 public:
   explicit MemberPaths(const llvm::Module &M);
 
-  /// The place of \p Access, a load or store of a pointer; empty if nothing tells.
+  /// Returns the path of \p Access, a load or store of a pointer; empty if it is not known.
   MemberPath of(const llvm::Instruction &Access);
 
-  /// The member at \p Address, which is handed on as argument \p K of \p Call, and its size in \p Bytes; empty if \p Address
-  /// is no member's, or that of an object as a whole.
+  /// Returns the path of the member at \p Address, which is passed as argument \p K of \p Call, and
+  /// its size in \p Bytes. Empty if \p Address is not a member's or is that of a whole object.
   MemberPath handedOn(const llvm::Value *Address, const llvm::CallBase &Call, unsigned K,
                       uint64_t &Bytes);
 
-  /// The class of the object that \p Object points to the start of; empty: unknown.
+  /// Returns the class of the object that starts at \p Object; empty: unknown.
   llvm::StringRef classOf(const llvm::Value *Object) { return pointeeOf(Object).Class; }
 
 private:
-  /// The object that a pointer points to the start of, the largest that is known of.
+  /// The largest known object that starts where a pointer points to.
   struct Pointee {
     llvm::StringRef Class;
     const llvm::MDNode *Struct = nullptr;
-    uint64_t Bytes = 0; ///< of an object; 0: unknown
+    uint64_t Bytes = 0; ///< size of the object; 0: unknown
   };
   struct Place {
     const llvm::Value *Base;
@@ -96,15 +99,15 @@ private:
 
   const llvm::Module &M;
   const llvm::DataLayout &Layout;
-  const bool Classes; ///< of C++ are in the unit
+  const bool Classes; ///< true: the unit has type tags of C++
   struct Part {
     uint64_t Offset;
     llvm::StringRef Class;
   };
-  llvm::StringMap<llvm::SmallVector<Part, 2>> Parts; ///< by class; in order of their offsets
+  llvm::StringMap<llvm::SmallVector<Part, 2>> Parts; ///< members of each class, by offset
   llvm::DenseMap<const llvm::Value *, Pointee> Pointees;
-  llvm::StringMap<const llvm::StructType *> Types; ///< by class
-  llvm::StringSet<> Constructed;                   ///< names of classes that are nowhere else
+  llvm::StringMap<const llvm::StructType *> Types; ///< LLVM type of each class
+  llvm::StringSet<> Constructed;                   ///< owns names that no metadata holds
 };
 
 } // namespace smalloc

@@ -1,4 +1,4 @@
-//===- Preheaders.h - where a call before a loop stands ---------------------===//
+//===- Preheaders.h - the block before a loop -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PREHEADERS_H
@@ -10,8 +10,9 @@
 
 namespace smalloc {
 
-/// The preheader of \p L, made anew if it was simplified away: behind the loop's guard, so that a loop that does not run
-/// asks nothing. Null: an edge into the loop cannot be split.
+/// Returns the preheader of \p L; creates one if LLVM has simplified it away. It stands behind the
+/// loop's guard, so code in it does not run if the loop does not. Null: an edge into the loop
+/// cannot be split.
 inline llvm::BasicBlock *preheaderOf(const llvm::Loop *L, llvm::Function &F,
                                      llvm::FunctionAnalysisManager &FAM) {
   if (llvm::BasicBlock *Known = L->getLoopPreheader())

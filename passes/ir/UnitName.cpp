@@ -1,4 +1,4 @@
-//===- UnitName.cpp - what a unit is called where its name is kept ----------===//
+//===- UnitName.cpp - the name of a translation unit in object files --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/ir/UnitName.h"
@@ -15,7 +15,7 @@ constexpr StringRef NameMetadata = "smalloc.unit";
 StringRef unitName(const Module &M) {
   const StringRef Own = M.getSourceFileName();
   if (const NamedMDNode *Names = M.getNamedMetadata(NameMetadata))
-    for (const MDNode *Name : Names->operands()) // another unit's, too, that ThinLTO imports from
+    for (const MDNode *Name : Names->operands()) // ThinLTO may import another unit's name
       if (auto *Text = dyn_cast<MDString>(Name->getOperand(0).get());
           Text && sys::path::filename(Text->getString()) == sys::path::filename(Own))
         return Text->getString();

@@ -1,9 +1,9 @@
-//===- UnitName.h - what a unit is called where its name is kept ------------===//
+//===- UnitName.h - the name of a translation unit in object files ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which name of a translation unit the plugin writes into object files: the path of the source file after the
-// -f*-prefix-map options. The module's own name is the path as the compiler was given it. With that name, builds in two
-// folders would differ, and the binary would show the build path.
+// Gives a translation unit the name that the plugin writes into object files: the source path after
+// the -f*-prefix-map options. The module's own name is the path as the compiler was given it. With
+// that name, builds in two folders would differ, and the binary would show the build path.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_UNITNAME_H
 #define SMALLOC_PASSES_UNITNAME_H
@@ -14,10 +14,10 @@
 
 namespace smalloc {
 
-/// The name of \p M's unit. Of the modules that a link merges, that of the link's.
+/// Returns the name of \p M's unit. For a module merged by a link, returns the link's own name.
 llvm::StringRef unitName(const llvm::Module &M);
 
-/// Gives the module the name that the front end knows.
+/// Records in the module the name that the front end computed.
 class UnitNamePass : public llvm::PassInfoMixin<UnitNamePass> {
 public:
   explicit UnitNamePass(std::string Name) : Name(std::move(Name)) {}

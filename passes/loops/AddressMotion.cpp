@@ -18,11 +18,11 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr unsigned MaxDepth = 24; ///< of expressions looked through
-constexpr int64_t MaxWalkingStep =
-    4096; ///< of an index taken modulo something: beyond it is a hash
+constexpr unsigned MaxDepth = 24; ///< most nested expressions searched
+/// Longest step of an index taken modulo a number; an index with a longer step counts as a hash.
+constexpr int64_t MaxWalkingStep = 4096;
 
-constexpr int64_t LeastShift = 512; ///< from round to round: a page of doubles
+constexpr int64_t LeastShift = 512; ///< least shift from one round to the next: a page of doubles
 
 LoopLevel level(Motion Kind, int64_t Stride = 0) {
   LoopLevel R;
@@ -33,7 +33,7 @@ LoopLevel level(Motion Kind, int64_t Stride = 0) {
   return R;
 }
 
-/// Motion of a sum of two parts.
+/// Returns the motion of the sum of two parts.
 LoopLevel sum(const LoopLevel &A, const LoopLevel &B) {
   if (isUnpredictable(A.Kind) || isUnpredictable(B.Kind))
     return level(std::max(isUnpredictable(A.Kind) ? A.Kind : Motion::None,
@@ -47,11 +47,12 @@ LoopLevel sum(const LoopLevel &A, const LoopLevel &B) {
   return level(Motion::Symbolic);
 }
 
-/// Does the pointer held by header phi \p Phi of \p L get its next value from a load through itself?
+/// True if the next value of \p Phi, a pointer in the header of \p L, is loaded through \p Phi
+/// itself.
 bool chasesItself(const PHINode *Phi, const Loop *L) {
   if (!Phi->getType()->isPointerTy() && !Phi->getType()->isIntegerTy())
     return false;
-  SmallVector<std::pair<const Value *, bool>, 16> Stack; // value, seen a load on the way
+  SmallVector<std::pair<const Value *, bool>, 16> Stack; // value, and whether a load was passed
   SmallPtrSet<const Value *, 32> Seen[2];
   for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
     if (L->contains(Phi->getIncomingBlock(I)))
@@ -77,8 +78,10 @@ bool chasesItself(const PHINode *Phi, const Loop *L) {
   return false;
 }
 
-/// Step of a cursor that header phi \p Phi of \p L holds and that now and then moves into a new block: appending to
-/// a growing vector. Every way round the loop adds a constant to the cursor, leaves it, or starts from an allocation.
+/// Returns the step of a cursor in the header phi \p Phi of \p L that moves into a new block now
+/// and then: code that appends to a growing vector. On each path through the loop, the cursor
+/// advances by a constant, stays, or starts from an allocation. Nothing if \p Phi is no such
+/// cursor.
 std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
   if (!Phi->getType()->isPointerTy())
     return std::nullopt;
@@ -118,13 +121,14 @@ std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataL
   }
   if (!Allocates)
     return std::nullopt;
-  return Step.value_or(0); // the block's start itself: it only moves when the block does
+  return Step.value_or(0); // 0: the block's start itself, which moves only with the block
 }
 
-/// Records of varying length, one behind the other, are taken to be this long.
+/// Assumed length of consecutive records of varying length.
 constexpr int64_t RecordBytes = 64;
 
-/// Is \p By, a number of bytes, a constant or one that the record at \p Place holds, and does it only lead forward?
+/// True if \p By, a number of bytes, is not negative and either a constant or read from the record
+/// at \p Place.
 bool isRecordLength(const Value *By, const Value *Place, unsigned Depth = 0) {
   if (auto *Constant = dyn_cast<ConstantInt>(By))
     return !Constant->isNegative();
@@ -149,9 +153,10 @@ bool isRecordLength(const Value *By, const Value *Place, unsigned Depth = 0) {
          getUnderlyingObject(Length->getPointerOperand()) == getUnderlyingObject(Place);
 }
 
-/// Step of an index, or of a cursor, that header phi \p Phi of \p L holds and that moves on now and then (out[count++] =
-/// ..., the two inputs of a merge): every way round the loop adds a constant to it, or the length of the record there,
-/// leaves it, or starts it anew from a value that does not move.
+/// Returns the step of an index or a cursor in the header phi \p Phi of \p L that does not move in
+/// every iteration (out[count++] = ..., the two inputs of a merge). On each path through the loop,
+/// it advances by a constant or by the length of the record there, stays, or restarts from a value
+/// that does not move. Nothing if \p Phi is no such index.
 std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
   const bool Cursor = Phi->getType()->isPointerTy();
   if (!Cursor && (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64))
@@ -209,15 +214,17 @@ LoopLevel MotionQuery::of(const SCEV *S, unsigned Depth) {
     return level(Motion::Irregular);
   if (auto It = Known.find(S); It != Known.end())
     return It->second;
-  // Loads are looked through: guard against an address that depends on itself.
+  // Marks S as irregular first, since compute() follows loads and an address may depend on itself.
   Known[S] = level(Motion::Irregular);
   LoopLevel R = compute(S, Depth);
   Known[S] = R;
   return R;
 }
 
-/// Does a walk by \p L's stride come round in integers of type \p T within a few iterations? Or, where a mask has cut them to bits
-/// that no type of a language has, by long steps, elsewhere each time? One that comes back to its pages is a walk.
+/// True if a walk by \p L's stride wraps around in integers of type \p T within a few iterations.
+/// Also true for long steps in a width that no language type has (made by a mask), if each round
+/// touches other places. A walk that returns to its pages in each round does not wrap in this
+/// sense.
 bool MotionQuery::wraps(const LoopLevel &L, Type *T) const {
   if (L.Kind != Motion::Constant || !T->isIntegerTy() || T->getIntegerBitWidth() > 48)
     return false;
@@ -229,7 +236,7 @@ bool MotionQuery::wraps(const LoopLevel &L, Type *T) const {
          std::min(Round % Step, Step - Round % Step) >= LeastShift;
 }
 
-/// The quotient in a product that has a moving one.
+/// Returns the moving quotient in \p S, a product; null if it has none.
 const SCEVUDivExpr *MotionQuery::movingQuotient(const SCEV *S) {
   while (auto *Cast = dyn_cast<SCEVCastExpr>(S))
     S = Cast->getOperand();
@@ -249,7 +256,7 @@ const SCEVUDivExpr *MotionQuery::movingQuotient(const SCEV *S) {
 LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
     LoopLevel Inside = of(Cast->getOperand(), Depth + 1);
-    // Cut to a few bits, a recurrence of long steps is a hash.
+    // A recurrence with long steps, truncated to a few bits, is a hash.
     return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? level(Motion::Irregular)
                                                                    : Inside;
   }
@@ -261,7 +268,8 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
     LoopLevel Total = level(Motion::None);
     for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
       Total = sum(Total, of(Op, Depth + 1));
-    // x % n is x - x / n * n: x walks through n again and again, or, by long steps, hashes into it.
+    // x % n is x - x / n * n. With short steps, x walks through n again and again; with long steps
+    // it is a hash.
     for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
       if (const SCEVUDivExpr *Quotient = movingQuotient(Op);
           Quotient && !isUnpredictable(Total.Kind)) {
@@ -296,7 +304,7 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
         continue;
       }
       if (Moving.Kind != Motion::None)
-        return level(Motion::Irregular); // a product of two recurrences
+        return level(Motion::Irregular); // product of two recurrences
       Moving = M;
     }
     if (Moving.Kind == Motion::None && Reloaded) {
@@ -323,7 +331,7 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
     if (!C || C->getAPInt().getSignificantBits() > 63 || C->isZero())
       return level(Motion::Symbolic);
     int64_t Stride = N.StrideBytes / C->getAPInt().getSExtValue();
-    return level(Motion::Constant, Stride ? Stride : 1); // slower than one unit an iteration
+    return level(Motion::Constant, Stride ? Stride : 1); // 1: less than one unit an iteration
   }
   case scAddRecExpr: {
     auto *R = cast<SCEVAddRecExpr>(S);
@@ -341,7 +349,7 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
       LoopLevel Step = of(R->getStepRecurrence(SE), Depth + 1);
       return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
     }
-    if (L->contains(R->getLoop())) // moves with an inner loop: what moves with L is where it starts
+    if (L->contains(R->getLoop())) // a recurrence of an inner loop moves with L as its start does
       return of(R->getStart(), Depth + 1);
     return level(Motion::None);
   }
@@ -367,8 +375,8 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   }
 }
 
-/// A number that the loop loads at an address that does not move: it does if the loop writes it.
-/// A pointer in memory is taken to be an object's, which stays.
+/// Returns the motion of \p Load, which loads a value at an address that does not move. A number
+/// moves if the loop writes it. A pointer counts as the address of an object that stays.
 LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
   if (!Writes || !Load.getType()->isIntegerTy())
     return level(Motion::None);
@@ -377,11 +385,11 @@ LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
     return level(Motion::None);
   auto *Store = dyn_cast<StoreInst>(Writer);
   if (!Store)
-    return level(Motion::Irregular); // what a call leaves there
+    return level(Motion::Irregular); // a call writes an unknown value
   const SCEV *Next = SE.getSCEV(const_cast<Value *>(Store->getValueOperand()));
   while (auto *Cast = dyn_cast<SCEVCastExpr>(Next))
     Next = Cast->getOperand();
-  // A counter in memory walks.
+  // A counter in memory moves by its increment.
   if (auto *Sum = dyn_cast<SCEVAddExpr>(Next); Sum && Sum->getNumOperands() == 2)
     if (auto *By = dyn_cast<SCEVConstant>(Sum->getOperand(0)))
       if (auto *From = dyn_cast<SCEVUnknown>(Sum->getOperand(1)))
@@ -391,7 +399,8 @@ LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
   return of(Next, Depth + 1);
 }
 
-/// Does \p S load a number that the loop may change? As the length of a row it hardly does.
+/// True if \p S loads a number that the loop may change. As a factor it is probably the length of a
+/// row, which hardly changes.
 bool MotionQuery::isReloaded(const SCEV *S) {
   while (auto *Cast = dyn_cast<SCEVCastExpr>(S))
     S = Cast->getOperand();
@@ -411,10 +420,11 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
       return ofReloaded(*Load, Depth);
     if (Address.Kind == Motion::Chase)
       return Address;
-    // Through one table of indices an address may well move in order (the rows of a sparse matrix); through two it does not.
+    // Through one index table an address may still move in order (the rows of a sparse matrix).
+    // Through two it does not.
     return level(isUnpredictable(Address.Kind) ? Motion::GatherOfGather : Motion::Gather);
   }
-  // A fresh block each iteration: allocators hand them out one after the other.
+  // A fresh block in each iteration: allocators return blocks one after the other.
   if (auto *Call = dyn_cast<CallBase>(I); Call && Call->hasFnAttr(SiteIdAttr))
     return level(Motion::Constant, 64);
   if (auto *Phi = dyn_cast<PHINode>(I)) {
@@ -424,7 +434,7 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
     if (Phi->getParent() == L->getHeader())
       if (std::optional<int64_t> Step = nowAndThenStep(Phi, L, SE.getDataLayout()))
         return level(Motion::Constant, *Step);
-    // The end of one row kept as the start of the next.
+    // The end of one row, kept as the start of the next.
     if (Phi->getParent() == L->getHeader() && Depth < MaxDepth) {
       bool Loaded = true;
       for (unsigned K = 0; K < Phi->getNumIncomingValues() && Loaded; ++K) {
@@ -442,7 +452,7 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
     }
     if (Phi->getParent() == L->getHeader())
       return level(chasesItself(Phi, L) ? Motion::Chase : Motion::Irregular);
-    // Counted on in an inner loop: what moves with L is where it starts.
+    // A counter of an inner loop moves with L as its start does.
     const Loop *Inner = nullptr;
     for (const Loop *Sub = L; Sub;) {
       auto In = find_if(*Sub, [&](const Loop *S) { return S->contains(Phi); });
@@ -451,7 +461,8 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
         Inner = Sub;
     }
     const bool Counted = Inner && nowAndThenStep(Phi, Inner, SE.getDataLayout());
-    // A merge, or the header phi of an inner loop: the worst of what flows in from where it does not depend on itself.
+    // A merge, or the header phi of an inner loop, moves as the worst of its inputs that do not
+    // depend on itself.
     LoopLevel Worst = level(Motion::None);
     for (unsigned K = 0; K < Phi->getNumIncomingValues(); ++K) {
       Value *In = Phi->getIncomingValue(K);

@@ -1,13 +1,13 @@
 //===- AddressMotion.h - how an address moves with a loop -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how an address, or any value, moves with one loop around it. Scalar evolution does the
-// work, with two optimistic rules (an estimate is wanted, not a proof):
-//  1. sign and zero extension of a recurrence is the recurrence;
-//  2. a load from a loop-invariant address (struct field, Fortran descriptor, begin/end of a vector)
-//     is invariant, unless it loads a number that the loop writes there (LoopWrites).
+// Finds how an address, or any value, moves with one loop around it. Scalar evolution does most of
+// the work, with two optimistic rules, since the result is an estimate and no proof:
+//  1. The sign or zero extension of a recurrence is the recurrence.
+//  2. A load from a loop-invariant address (struct field, Fortran descriptor, vector begin/end) is
+//     invariant, unless it loads a number that the loop writes there (LoopWrites).
 // Every other address is a gather (it depends on a value loaded at a moving address), a pointer
-// chase (a pointer loaded through itself) or irregular in another way (hashes, generators).
+// chase (a pointer loaded through itself), or irregular in another way (hashes, generators).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ADDRESSMOTION_H
 #define SMALLOC_PASSES_ADDRESSMOTION_H
@@ -31,10 +31,10 @@ class LoopWrites;
 
 enum class Motion {
   None,           ///< the address does not vary with the loop
-  Constant,       ///< StrideBytes each iteration
-  Symbolic,       ///< a stride that is known at run time only
-  Gather,         ///< through a value loaded at a moving address
-  GatherOfGather, ///< through a value loaded through a value loaded
+  Constant,       ///< the address moves by StrideBytes in each iteration
+  Symbolic,       ///< the stride is known only at run time
+  Gather,         ///< the address depends on a value loaded at a moving address
+  GatherOfGather, ///< the address depends on a value loaded through another loaded value
   Chase,          ///< a pointer loaded through itself
   Irregular,      ///< anything else: hashes, generators, results of calls
 };
@@ -43,23 +43,27 @@ inline bool isUnpredictable(Motion M) { return M >= Motion::Gather; }
 
 struct LoopLevel {
   const llvm::Loop *L = nullptr; ///< null: recursion, a caller's loop, or a copy
-  bool OfCopy = false;           ///< from the first byte of a copy to its last
-  bool Counted = false;          ///< the count of iterations is known, at run time at least
+  bool OfCopy = false;           ///< the level stands for a copy, from its first byte to its last
+  bool Counted = false;          ///< the trip count is known, at least at run time
   Motion Kind = Motion::None;
-  int64_t StrideBytes = 0; ///< for Motion::Constant
-  std::optional<uint64_t>
-      Trip; ///< constant, average of a triangular loop, or estimated from a profile
-  /// A triangular loop: its count runs evenly from TripMin to TripMax with this loop around it.
+  int64_t StrideBytes = 0; ///< bytes per iteration, for Motion::Constant
+  /// Trip count: constant, average of a triangular loop, or estimated from a profile.
+  std::optional<uint64_t> Trip;
+  /// Set for a triangular loop: the loop around it with which its count runs evenly from TripMin to
+  /// TripMax.
   const llvm::Loop *TripOf = nullptr;
   uint64_t TripMin = 0, TripMax = 0;
 };
 
-/// The motion of values with one loop; remembers what it was asked.
+/// Finds the motion of values with one loop; caches the results.
 class MotionQuery {
 public:
-  /// \p Writes null: what is loaded at an address that does not move does not move.
+  /// Asks \p Writes whether the loop writes a loaded number. Null: values loaded at an address that
+  /// does not move count as invariant.
   MotionQuery(const llvm::Loop *L, llvm::ScalarEvolution &SE, LoopWrites *Writes = nullptr)
       : L(L), SE(SE), Writes(Writes) {}
+  /// Returns how \p S moves with the loop, in Kind and StrideBytes; \p Depth: depth of the
+  /// recursion.
   LoopLevel of(const llvm::SCEV *S, unsigned Depth = 0);
   const llvm::Loop *loop() const { return L; }
 
@@ -77,7 +81,7 @@ private:
   llvm::DenseMap<const llvm::SCEV *, LoopLevel> Known;
 };
 
-/// How \p S, an address or a value of a function, moves with \p L.
+/// Returns how \p S, an address or a value of a function, moves with \p L.
 LoopLevel motionOf(const llvm::SCEV *S, const llvm::Loop *L, llvm::ScalarEvolution &SE);
 
 } // namespace smalloc

@@ -1,4 +1,4 @@
-//===- LoopAccesses.cpp - how loops walk memory -----------------------------===//
+//===- LoopAccesses.cpp - the memory accesses of loops ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/LoopAccesses.h"
@@ -24,7 +24,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// A place that is counted on by a constant where it is read (text[count++]): the calls walk it in order.
+/// True if the number that \p Place loads is advanced by a constant where it is read
+/// (text[count++]). Successive calls then walk in order.
 bool countsOn(const LoadInst &Place) {
   return any_of(Place.users(), [&](const User *U) {
     auto *Sum = dyn_cast<BinaryOperator>(U);
@@ -37,15 +38,16 @@ bool countsOn(const LoadInst &Place) {
   });
 }
 
-/// An object that each call of its function allocates anew.
+/// True if \p Root is an object that each call of its function allocates anew.
 bool isFresh(const Value &Root, const LoopInfo &LI) {
   const auto *Call = dyn_cast<CallBase>(&Root);
   return Call && (Call->hasFnAttr(SiteIdAttr) || isNoAliasCall(Call)) &&
          !getReallocatedOperand(Call) && !LI.getLoopFor(Call->getParent());
 }
 
-/// The unpredictable part of an address outside of any loop: an index that is computed or loaded, not a plain
-/// argument (its caller may well walk it in order). What a table's pointer points to lies where its index says.
+/// True if the address \p Pointer, outside of any loop, has an unpredictable part: an index that is
+/// computed or loaded. A plain argument is none, since its caller may walk it in order. A pointer
+/// loaded from a table points to a place as unpredictable as the table's index.
 bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
   if (auto *Load = dyn_cast<LoadInst>(Pointer))
     return Depth <= 6 && computedIndex(Load->getPointerOperand(), Depth + 1);
@@ -77,7 +79,8 @@ bool picksAtRandom(Instruction *I) {
   return any_of(touchesOf(*I), [](const Touch &T) { return computedIndex(T.Pointer); });
 }
 
-/// Arguments of a self-recursive function that its calls replace by something loaded through them.
+/// Returns the arguments of a self-recursive function whose calls pass a pointer loaded through the
+/// argument.
 SmallPtrSet<const Argument *, 4> chasedArguments(Function &F) {
   SmallPtrSet<const Argument *, 4> Chased;
   for (Instruction &I : instructions(F)) {
@@ -135,7 +138,7 @@ DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisMan
       if (!Callee || Callee->isDeclaration())
         continue;
       Calls[&F].push_back(Callee);
-      // A function that calls itself runs as often as a loop.
+      // A function that calls itself counts as called in a loop.
       if ((Callee == &F || LI.getLoopFor(I.getParent())) && Result.insert(Callee).second)
         Work.push_back(Callee);
     }
@@ -149,12 +152,13 @@ DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisMan
 
 namespace {
 
-/// A walk in a loop, and where it ends. That takes arithmetic on symbols that no other pass has done, nor will: only where asked for.
+/// A walk in a loop, and its last address. Computing the address takes symbolic arithmetic that no
+/// other pass needs, so last() does it on demand.
 struct InnerWalk {
   const SCEVAddRecExpr *Walk;
   const SCEV *Last = nullptr;
 
-  /// Nothing where nobody knows how often the loop runs.
+  /// Returns the last address; null if the loop's count is unknown.
   const SCEV *last(ScalarEvolution &SE) {
     const SCEV *Count = SE.getBackedgeTakenCount(Walk->getLoop());
     if (!Last && !isa<SCEVCouldNotCompute>(Count))
@@ -164,20 +168,20 @@ struct InnerWalk {
   }
 };
 
-/// References of one innermost loop to one base, to be compared with each other.
+/// References of one innermost loop to one base, which are compared with each other.
 struct Neighbourhood {
   struct Member {
     const SCEV *Address;
-    size_t Reference; ///< index
+    size_t Reference; ///< index of the reference
   };
   SmallVector<Member, 4> Members;
-  SmallVector<InnerWalk, 4> Inside; ///< walks in loops just inside
+  SmallVector<InnerWalk, 4> Inside; ///< walks in loops directly inside
 
-  /// Does a walk just inside start or end on the page of \p Address?
+  /// True if a walk in a loop directly inside starts or ends on the page of \p Address.
   bool isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvolution &SE);
 };
 
-/// So many members are compared; beyond it (unrolled code) a reference stands alone.
+/// Most members that are compared. A further reference (unrolled code) has no group.
 constexpr size_t MaxNeighbours = 32;
 
 bool Neighbourhood::isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvolution &SE) {
@@ -189,8 +193,9 @@ bool Neighbourhood::isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvol
                 [&](InnerWalk &W) { return IsNear(W.Walk->getStart()) || IsNear(W.last(SE)); });
 }
 
-/// Outer loops move the address from where the inner loop starts, or, where the inner loop is triangular, from where it
-/// ends: the shorter of both steps tells which pages the outer loop comes back to.
+/// Corrects the strides of outer loops around a triangular loop. An outer loop moves the address
+/// from the inner loop's start or from its end. The shorter of both steps shows which pages the
+/// outer loop revisits.
 void startOrEnd(LoopReference &R, TripCounts &Trips, ScalarEvolution &SE) {
   for (const LoopLevel &Inner : R.Levels) {
     if (!Inner.TripOf || Inner.Kind != Motion::Constant)
@@ -217,8 +222,8 @@ void startOrEnd(LoopReference &R, TripCounts &Trips, ScalarEvolution &SE) {
   }
 }
 
-/// The instructions of \p F that touch memory, those of a loop before what follows it: blocks of a function may stand in any
-/// order.
+/// Returns the instructions of \p F that access memory, those of a loop before those that follow
+/// it. The blocks of a function may be in any order.
 std::vector<Instruction *> inOrder(Function &F) {
   std::vector<Instruction *> Order;
   for (BasicBlock *Block : ReversePostOrderTraversal<Function *>(&F))
@@ -228,7 +233,7 @@ std::vector<Instruction *> inOrder(Function &F) {
   return Order;
 }
 
-/// Distance of the lowest address from the object's start, where both are known.
+/// Returns the distance of the lowest address from the object's start; 0 if it is not known.
 uint64_t startBytes(const LoopReference &R, const SCEV *Address, ScalarEvolution &SE) {
   const SCEV *Start = Address;
   while (auto *Walk = dyn_cast<SCEVAddRecExpr>(Start))
@@ -243,8 +248,9 @@ uint64_t startBytes(const LoopReference &R, const SCEV *Address, ScalarEvolution
   return Lowest > 0 ? static_cast<uint64_t>(Lowest) : 0;
 }
 
-/// Is the pointer that \p Load gives drawn from a table, at an index that does not run in order? What it points to is come
-/// back to as often as the table's entry is. (A table walked in order gives each pointer once.)
+/// True if \p Load loads its pointer from a table at an index that does not run in order. The
+/// program then revisits the pointer's object as often as the table's entry. (A table walked in
+/// order gives each pointer once.)
 bool isDrawn(LoadInst &Load, MotionQuery &Moves, ScalarEvolution &SE, unsigned Depth = 0) {
   if (Depth > 6 || !SE.isSCEVable(Load.getPointerOperandType()))
     return false;
@@ -257,8 +263,8 @@ bool isDrawn(LoadInst &Load, MotionQuery &Moves, ScalarEvolution &SE, unsigned D
   return From && Moves.loop()->contains(From) && isDrawn(*From, Moves, SE, Depth + 1);
 }
 
-/// Marks the references whose objects \p F prefetches: the same base (or, for a chase, a pointer loaded through it) in a
-/// loop that holds the reference.
+/// Marks the references whose objects \p F prefetches. The prefetch is in a loop that contains the
+/// reference, and has the same base or, for a chase, a pointer loaded through that base.
 void markPrefetched(Function &F, LoopInfo &LI, ScalarEvolution &SE,
                     std::vector<LoopReference> &References) {
   for (Instruction &I : instructions(F)) {
@@ -293,7 +299,8 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
   SmallPtrSet<const Argument *, 4> Chased = chasedArguments(F);
   const std::vector<Instruction *> Order = inOrder(F);
-  if (LI.empty() && Chased.empty() && none_of(Order, picksAtRandom)) // most small functions
+  // True for most small functions.
+  if (LI.empty() && Chased.empty() && none_of(Order, picksAtRandom))
     return References;
   ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
   TripCounts Trips(SE);
@@ -317,15 +324,15 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       const Loop *Inner = LI.getLoopFor(I.getParent());
       const auto *Passed = dyn_cast<Argument>(Root);
       const bool IsChased = Passed && Chased.contains(Passed);
-      if (!Inner && !IsChased && !computedIndex(Pointer)) // nothing repeats it, or who knows how
+      if (!Inner && !IsChased && !computedIndex(Pointer)) // not repeated, or in an unknown way
         continue;
-      // What a call of the function has allocated outside of loops is met here once: another call has another object.
+      // Skips an object allocated by this call outside of loops: the next call has another object.
       if (!Inner && isFresh(*Root, LI))
         continue;
       const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
       if (!Address && !T.Gathers)
         continue;
-      if (T.Gathers) { // a vector of addresses: the innermost loop picks, whatever the base does
+      if (T.Gathers) { // a vector of addresses: the innermost loop gathers, however the base moves
         for (const Loop *L = Inner; L; L = L->getParentLoop()) {
           LoopLevel Level = Trips.of(L);
           Level.L = L;
@@ -370,13 +377,15 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       }
       for (const Loop *L = Inner; L; L = L->getParentLoop()) {
         LoopLevel Level = MovesWith(L).of(Address);
-        // Somewhere in a block that this very iteration allocated: fresh blocks follow on each other.
+        // An address inside a block allocated in this very iteration: fresh blocks follow each
+        // other.
         if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
             Base && isUnpredictable(Level.Kind))
           if (auto *Call = dyn_cast<CallBase>(Base->getValue());
               Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
             Level.Kind = Motion::Constant, Level.StrideBytes = 64;
-        // An index loaded through itself within one array is a gather: the object stays the same.
+        // An index loaded through itself within one array is a gather, since the object stays the
+        // same.
         if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
           Level.Kind = Motion::Gather;
         LoopLevel Counted = Trips.of(L);
@@ -396,11 +405,11 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       }
       startOrEnd(R, Trips, SE);
       R.StartBytes = startBytes(R, Address, SE);
-      LoopLevel Around; // recursion, or a loop of a caller
+      LoopLevel Around; // for recursion, or a caller's loop
       if (IsChased) {
         Around.Kind = Motion::Chase;
         R.Levels.push_back(Around);
-      } else if (!Inner) { // a computed index
+      } else if (!Inner) { // the address has a computed index
         Around.Kind = Motion::Irregular;
         R.Assumed = !CalledInLoop;
         R.Levels.push_back(Around);
@@ -412,7 +421,8 @@ std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &
       if (Inner) {
         const SCEV *Base = SE.getPointerBase(Address);
         Neighbours[{Inner, Base}].Members.push_back({Address, References.size()});
-        // What the loop around reads where this one starts or ends lies on a page that this one has touched.
+        // The surrounding loop's accesses at the start or end of this walk are on a page that the
+        // walk has touched.
         auto *Walk = dyn_cast<SCEVAddRecExpr>(Address);
         const Loop *Around = Inner->getParentLoop();
         if (Walk && Around && Walk->getLoop() == Inner && Walk->isAffine())

@@ -1,4 +1,4 @@
-//===- LoopWrites.cpp - does a loop change what it loads? -------------------===//
+//===- LoopWrites.cpp - writes of a loop to memory that it loads ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/LoopWrites.h"
@@ -13,11 +13,11 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Writers of one loop that are looked at for each load; of a loop that has more, the first.
+/// Most writers of one loop that are searched for each load: the first ones.
 constexpr size_t MaxWriters = 64;
 
-/// Neither ends nor begins of lifetimes, nor assumptions, nor a fill with one value: all leave no
-/// new value to load.
+/// True if \p I may leave a new number in memory. Starts and ends of lifetimes, assumptions and
+/// fills with one value do not.
 bool changesValues(const Instruction &I) {
   if (auto *Store = dyn_cast<StoreInst>(&I))
     return !Store->getValueOperand()->getType()->isPointerTy();

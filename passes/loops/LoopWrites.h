@@ -1,10 +1,10 @@
-//===- LoopWrites.h - does a loop change what it loads? ---------------------===//
+//===- LoopWrites.h - writes of a loop to memory that it loads --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides whether a loop writes the memory that a load of it reads at an address that does not
-// move: a store to that very address, a call that is handed the memory, a call that may write a
-// global. Stores and calls that only might meet it (bytes alias everything) are taken not to:
-// bounds, strides and fields of structures hardly ever change.
+// Finds whether a loop writes the memory that a load of it reads at an address that does not move.
+// Writes are a store to that very address, a call that gets the memory as an argument, and a call
+// that may write a global. Stores and calls that only might alias the load (bytes alias everything)
+// count as no write: bounds, strides and fields of structures hardly ever change.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_LOOPWRITES_H
 #define SMALLOC_PASSES_LOOPWRITES_H
@@ -25,7 +25,8 @@ class LoopWrites {
 public:
   LoopWrites(llvm::Function &F, llvm::FunctionAnalysisManager &FAM) : F(F), FAM(FAM) {}
 
-  /// The store or call of \p L that writes what \p Load reads; a store before a call, null if none.
+  /// Returns the store or call in \p L that writes what \p Load reads, preferably a store; null if
+  /// there is none.
   const llvm::Instruction *writerOf(const llvm::LoadInst &Load, const llvm::Loop &L);
 
 private:
@@ -33,8 +34,8 @@ private:
 
   llvm::Function &F;
   llvm::FunctionAnalysisManager &FAM;
-  std::optional<llvm::BatchAAResults>
-      Alias; ///< alias analysis costs: only where a load asks for it
+  /// Alias analysis, which is expensive: created by the first load that needs it.
+  std::optional<llvm::BatchAAResults> Alias;
   llvm::DenseMap<const llvm::Loop *, llvm::SmallVector<const llvm::Instruction *, 8>> Writers;
   llvm::DenseMap<std::pair<const llvm::LoadInst *, const llvm::Loop *>, const llvm::Instruction *>
       Known;

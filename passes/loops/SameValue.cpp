@@ -1,4 +1,4 @@
-//===- SameValue.cpp - do two expressions mean the same number? -------------===//
+//===- SameValue.cpp - compares expressions of scalar evolution -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/SameValue.h"
@@ -30,14 +30,15 @@ const SCEV *bare(const SCEV *S) {
 
 namespace {
 
-/// Merged values, and what each is on one way into the merge.
+/// Merged values, each with its value on one way into the merge.
 using Choice = ValueToSCEVMapTy;
 
 const SCEV *chosen(const SCEV *S, Choice *C, ScalarEvolution &SE) {
   return C ? SCEVParameterRewriter::rewrite(S, SE, *C) : S;
 }
 
-/// A constant shifted by a value: a power of two as a factor.
+/// Returns the shift of a constant by a value, a factor that is a power of two; null if \p S is
+/// none.
 const BinaryOperator *powerOfTwo(const SCEV *S) {
   auto *U = dyn_cast<SCEVUnknown>(S);
   auto *Shift = U ? dyn_cast<BinaryOperator>(U->getValue()) : nullptr;
@@ -46,7 +47,8 @@ const BinaryOperator *powerOfTwo(const SCEV *S) {
              : nullptr;
 }
 
-/// \p Of: what merged values inside of shifts are; S has none outside of them.
+/// Multiplies \p S into \p P. \p Of: values of merged values inside shifts; outside of shifts S has
+/// no merged values.
 void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nullptr) {
   S = bare(S);
   if (const BinaryOperator *Shift = powerOfTwo(S)) {
@@ -97,7 +99,7 @@ Product productOf(const SCEV *S, ScalarEvolution &SE) {
 
 namespace {
 
-/// Sums are compared as sets of products with their constants folded.
+/// Compares sums as sets of products, with their constants folded.
 bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth, Choice *Of) {
   auto Terms = [&](const SCEV *S, int64_t &Constant) {
     SmallVector<Product, 4> Out;
@@ -124,7 +126,7 @@ bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth
     return false;
   if (TermsA.size() == 1 && TermsA[0].Symbols.size() == 1 && TermsB[0].Symbols.size() == 1 &&
       TermsA[0].Symbols[0] == std::pair(A, false) && TermsB[0].Symbols[0] == std::pair(B, false))
-    return false; // no progress
+    return false; // both are single symbols: no progress
   for (Product &P : TermsA) {
     auto It = find_if(TermsB, [&](Product &Q) { return sameProduct(P, Q, SE, Depth); });
     if (It == TermsB.end())
@@ -134,10 +136,10 @@ bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth
   return true;
 }
 
-/// Ways into a merge that are compared.
+/// Most ways into a merge that are compared.
 constexpr unsigned MaxWays = 8;
 
-/// Merged values by what chooses among them: a phi's block, a select's condition.
+/// Merged values by what selects among them: a phi's block, or a select's condition.
 using Merges = MapVector<const Value *, SmallVector<const Instruction *, 2>>;
 
 void mergesIn(const SCEV *S, Merges &Out, ScalarEvolution &SE) {
@@ -155,8 +157,8 @@ void mergesIn(const SCEV *S, Merges &Out, ScalarEvolution &SE) {
   });
 }
 
-/// An argument's default is merged with the argument itself, in each quantity that is computed of
-/// it: the same if they are so on each way into the merge.
+/// True if \p A and \p B are equal on each way into a merge. Code that merges an argument's default
+/// with the argument does so in each quantity computed from it.
 bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
   Merges Of, OfOther;
   mergesIn(A, Of, SE);
@@ -169,13 +171,13 @@ bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned D
       continue;
     auto *Block = dyn_cast<BasicBlock>(By);
     const unsigned Ways =
-        Block ? cast<PHINode>(Merged.front())->getNumIncomingValues() : 2; // of a select
+        Block ? cast<PHINode>(Merged.front())->getNumIncomingValues() : 2; // a select has two
     if (Ways > MaxWays)
       continue;
     auto SameOn = [&](unsigned Way) {
       Choice C;
       for (const Instruction *I : concat<const Instruction *const>(Merged, Others->second)) {
-        const Value *In = I->getOperand(Way + 1); // of a select
+        const Value *In = I->getOperand(Way + 1); // operand of a select
         if (auto *Phi = dyn_cast<PHINode>(I))
           In = Phi->getIncomingValueForBlock(cast<PHINode>(Merged.front())->getIncomingBlock(Way));
         C[I] = SE.getSCEV(const_cast<Value *>(In));
@@ -192,11 +194,11 @@ bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned D
   return false;
 }
 
-/// Users of an address that are looked at for stores to it.
+/// Most users of an address that are searched for stores to it.
 constexpr unsigned MaxUsers = 64;
 
-/// The load that \p S stands for, and the one store of its function to that address, if there is
-/// one and it comes first. Of an address that is written otherwise, neither.
+/// The load that an expression stands for, and the only store of its function to the address, if
+/// there is one and it comes first. Neither if the address is written in another way.
 struct Field {
   const LoadInst *Load = nullptr;
   const StoreInst *Written = nullptr;
@@ -223,8 +225,8 @@ Field fieldOf(const SCEV *S) {
   return F;
 }
 
-/// A field is loaded again behind a call that might write it. It is taken to hold what the function
-/// stored there, or what it held before.
+/// True if \p A and \p B are equal as loads of fields. A field is loaded again after a call that
+/// might write it. It is assumed to hold what the function stored there, or what it held before.
 bool sameField(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) {
   const Field Of = fieldOf(A), Other = fieldOf(B);
   if (Of.Load && Other.Load && !Of.Written && !Other.Written)
@@ -247,7 +249,7 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) 
     return true;
   if (Depth > 8)
     return false;
-  // Jump threading merges copies of an allocation, with the count that each one had, in phis.
+  // Jump threading merges copies of an allocation in phis, each copy with its own count.
   for (auto [Merged, Other] : {std::pair(A, B), std::pair(B, A)})
     if (auto *U = dyn_cast<SCEVUnknown>(Merged))
       if (auto *Phi = dyn_cast<PHINode>(U->getValue()))
@@ -261,7 +263,7 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) 
 }
 
 bool atLeast(const SCEV *A, uint64_t Times, const SCEV *B, ScalarEvolution &SE) {
-  while (auto *Part = dyn_cast<SCEVUDivExpr>(bare(A))) { // every second element
+  while (auto *Part = dyn_cast<SCEVUDivExpr>(bare(A))) { // a loop over every second element
     auto *By = dyn_cast<SCEVConstant>(Part->getRHS());
     if (!By || By->isZero())
       break;

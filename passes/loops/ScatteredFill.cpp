@@ -1,4 +1,4 @@
-//===- ScatteredFill.cpp - does a loop fill an object in no order? ----------===//
+//===- ScatteredFill.cpp - loops that fill an object in random order --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/ScatteredFill.h"
@@ -17,11 +17,12 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Merges and casts that are looked through to find how an index is made.
+/// Most merges and casts between a use of an index and the operation that makes it.
 constexpr unsigned MaxSteps = 6;
 
-/// Values that \p Index, made by a mask, a remainder or a shift, takes: as many as the object
-/// should have elements. A mask may be either operand.
+/// Returns the number of values that \p Index takes if a mask, a remainder or a shift makes it. To
+/// fill an object, it has to be the number of elements. Returns two candidates for a mask, which
+/// may be either operand.
 SmallVector<const SCEV *, 2> valuesOf(const Value *Index, ScalarEvolution &SE, unsigned Steps = 0) {
   Type *Wide = Type::getInt64Ty(Index->getContext());
   auto *I = dyn_cast<Instruction>(Index);
@@ -44,7 +45,7 @@ SmallVector<const SCEV *, 2> valuesOf(const Value *Index, ScalarEvolution &SE, u
       return {SE.getConstant(
           Wide, uint64_t(1) << (I->getType()->getIntegerBitWidth() - By->getZExtValue()))};
     return {};
-  case Instruction::PHI: // the next place, where one is taken
+  case Instruction::PHI: // the next place, when a place is occupied
     for (const Value *In : cast<PHINode>(I)->incoming_values())
       if (auto Values = valuesOf(In, SE, Steps + 2); !Values.empty())
         return Values;
@@ -59,7 +60,7 @@ SmallVector<const SCEV *, 2> valuesOf(const Value *Index, ScalarEvolution &SE, u
   }
 }
 
-/// Does \p Pick hold for the one index of \p Pointer that is no constant, given its stride?
+/// True if \p Pick is true for the only variable index of \p Pointer and its stride.
 bool indexDoes(const Value *Pointer, ScalarEvolution &SE,
                function_ref<bool(const Value *, const APInt &)> Pick) {
   const DataLayout &DL = SE.getDataLayout();
@@ -79,7 +80,7 @@ bool indexDoes(const Value *Pointer, ScalarEvolution &SE,
   return false;
 }
 
-/// Does \p Pointer pick among all elements of an object of \p Size bytes?
+/// True if \p Pointer picks among all elements of an object of \p Size bytes.
 bool picksAnywhere(const Value *Pointer, const SCEV *Size, ScalarEvolution &SE) {
   return indexDoes(Pointer, SE, [&](const Value *Index, const APInt &Stride) {
     const SCEV *Each = SE.getConstant(APInt(64, Stride.getZExtValue()));
@@ -116,7 +117,7 @@ const Loop *scatteredFill(const LoopReference &R, const SCEV *Size, ScalarEvolut
       continue;
     const SCEV *Count = SE.getBackedgeTakenCount(L.L);
     if (isa<SCEVCouldNotCompute>(Count))
-      break; // what the loops inside draw may be enough
+      break; // the stores of the loops inside may be enough
     Draws = SE.getMulExpr(Draws,
                           SE.getAddExpr(SE.getTruncateOrZeroExtend(Count, Wide), SE.getOne(Wide)));
     Around = L.L;

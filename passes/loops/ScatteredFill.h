@@ -1,9 +1,9 @@
-//===- ScatteredFill.h - does a loop fill an object in no order? ------------===//
+//===- ScatteredFill.h - loops that fill an object in random order ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides when stores at random places count as filling an object: they pick among all of its
+// Finds stores at random places that count as filling an object. They pick among all of its
 // elements (a mask, a remainder), and there are at least four for each page. Then one page of fifty
-// is left out, which costs less than the page faults.
+// stays untouched, which costs less than the page faults.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SCATTEREDFILL_H
 #define SMALLOC_PASSES_SCATTEREDFILL_H
@@ -23,11 +23,11 @@ namespace smalloc {
 /// with probability e^-4, 2 %.
 constexpr uint64_t ScatteredBytesPerStore = 1024;
 
-/// Is the index of \p Pointer made by a mask, a remainder or a shift, as that of a hash table?
+/// True if the index of \p Pointer is made by a mask, a remainder or a shift, as a hash table's is.
 bool spreadsByRemainder(const llvm::Value *Pointer, llvm::ScalarEvolution &SE);
 
-/// The outermost loop that \p R, a store, needs to fill an object of \p Size bytes; null if it does
-/// not.
+/// Returns the outermost loop that the store \p R needs to fill an object of \p Size bytes; null if
+/// it does not fill it.
 const llvm::Loop *scatteredFill(const LoopReference &R, const llvm::SCEV *Size,
                                 llvm::ScalarEvolution &SE, const llvm::DominatorTree &DT,
                                 const llvm::LoopInfo &LI);

@@ -1,4 +1,4 @@
-//===- SizeConditions.cpp - what a program asks before it asks for superpages ===//
+//===- SizeConditions.cpp - run-time tests of the sizes of a walk -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/SizeConditions.h"
@@ -15,10 +15,10 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Parts of a value that is computed for a test: a few instructions.
+/// Most parts of a value that is computed for a test: a few instructions.
 constexpr unsigned MaxParts = 12;
 
-/// Step of \p Address around \p L, null if no recurrence says it.
+/// Returns the step of \p Address around \p L; null if it is no affine recurrence of \p L.
 const SCEV *stepAround(const SCEV *Address, const Loop *L, ScalarEvolution &SE) {
   while (auto *Walk = dyn_cast<SCEVAddRecExpr>(Address)) {
     if (Walk->getLoop() == L)
@@ -28,7 +28,8 @@ const SCEV *stepAround(const SCEV *Address, const Loop *L, ScalarEvolution &SE) 
   return nullptr;
 }
 
-/// Iterations of \p L, where it runs, as known before \p Outermost.
+/// Returns the trip count of \p L, assuming that it runs, as a 64-bit value known before
+/// \p Outermost; null if there is none.
 const SCEV *countBefore(const Loop *L, const Loop *Outermost, ScalarEvolution &SE) {
   const SCEV *Count = SE.getBackedgeTakenCount(L);
   if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64 ||
@@ -43,7 +44,7 @@ bool knownAt(const SCEV *Value, const Instruction &At, ScalarEvolution &SE) {
   if (Value->getExpressionSize() > MaxParts || !SE.dominates(Value, Block))
     return false;
   return !SCEVExprContains(Value, [&](const SCEV *Part) {
-    if (isa<SCEVAddRecExpr, SCEVUDivExpr>(Part)) // moves, or may trap
+    if (isa<SCEVAddRecExpr, SCEVUDivExpr>(Part)) // the value moves, or computing it may trap
       return true;
     auto *Unknown = dyn_cast<SCEVUnknown>(Part);
     auto *I = Unknown ? dyn_cast<Instruction>(Unknown->getValue()) : nullptr;
@@ -79,7 +80,7 @@ std::optional<OpenSizes> openSizes(const LoopReference &R, ScalarEvolution &SE) 
     const LoopLevel &L = R.Levels[I];
     if (L.OfCopy || isUnpredictable(L.Kind))
       return std::nullopt;
-    if (!L.L || L.Trip) // a caller's: who knows how often
+    if (!L.L || L.Trip) // the loop is a caller's, with unknown count, or has a constant count
       continue;
     const SCEV *Count = countBefore(L.L, R.Outermost, SE);
     if (!Count)
@@ -98,7 +99,7 @@ std::optional<OpenSizes> openSizes(const LoopReference &R, ScalarEvolution &SE) 
         SE.getTypeSizeInBits(Step->getType()) != 64)
       return std::nullopt;
     OpenPlace Place{I, /*Stride=*/true, {}};
-    // As a rule so many elements as other loops have iterations.
+    // The step usually has as many elements as other loops have iterations.
     const Product Elements = productOf(Step, SE);
     bool Counted = Elements.Valid && Elements.Factor > 0 && !Elements.Symbols.empty();
     for (const auto &[Symbol, Power] : Elements.Symbols)
@@ -138,11 +139,11 @@ SizeTests sizesAt(const SizeConditions &Any, Instruction &At, ScalarEvolution &S
   SizeTests Tests;
   SmallVector<const SCEV *, 4> Known;
   for (const SizeCondition &All : Any) {
-    if (All.empty()) // always
+    if (All.empty()) // the walk pays at all sizes
       return {};
     auto &Each = Tests.Any.emplace_back();
     for (const SizeTest &T : All) {
-      // As later passes would write it.
+      // Tests the narrow value without its extension, as later passes would do.
       const SCEV *Of = T.Value;
       if (auto *Wide = dyn_cast<SCEVZeroExtendExpr>(Of);
           Wide && T.Bounds.Most == UINT64_MAX &&

@@ -1,9 +1,10 @@
-//===- SizeConditions.h - what a program asks before it asks for superpages -===//
+//===- SizeConditions.h - run-time tests of the sizes of a walk -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which values of the program stand for the sizes that a walk's verdict depends on (how often loops run, how far apart
-// rows lie), and how the program tests them: a comparison or two for each, where they are known, at the allocation or before
-// the nest. A test never holds back what other walks ask for: conditions are alternatives.
+// Finds the values of the program that hold the sizes on which a walk's benefit depends (trip
+// counts, distances of rows), and makes the program test them. A test takes one or two comparisons
+// a size, at the allocation or before the nest, where the sizes are known. A failed test never
+// prevents superpages that another walk asks for: conditions are alternatives.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SIZECONDITIONS_H
 #define SMALLOC_PASSES_SIZECONDITIONS_H
@@ -21,50 +22,54 @@ class ScalarEvolution;
 
 namespace smalloc {
 
-/// Sizes of one walk that are known at run time only, with the values that hold them.
+/// The sizes of one walk that are known only at run time, with the values that hold them.
 struct OpenSizes {
   std::vector<OpenPlace> Places;
-  std::vector<const llvm::SCEV *> Values; ///< of each size, 64 bits
+  std::vector<const llvm::SCEV *> Values; ///< 64-bit value of each size
 };
 
-/// Of \p R, if its loops are counted and it moves by constant or such steps; nothing if sizes do not describe it.
+/// Returns the open sizes of \p R if its loops are counted and it moves by constant or
+/// loop-invariant steps. Nothing if sizes cannot describe \p R.
 std::optional<OpenSizes> openSizes(const LoopReference &R, llvm::ScalarEvolution &SE);
 
-/// One walk pays while all of these hold.
+/// A test of one size. A walk pays while all tests of its condition hold.
 struct SizeTest {
   const llvm::SCEV *Value;
   SizeBounds Bounds;
 };
 using SizeCondition = llvm::SmallVector<SizeTest, 4>;
-/// One of the walks pays; empty: no matter what sizes.
+/// Alternatives: superpages pay if the condition of any walk holds. Empty: they pay at all sizes.
 using SizeConditions = llvm::SmallVector<SizeCondition, 2>;
 
 inline bool operator==(const SizeTest &A, const SizeTest &B) {
   return A.Value == B.Value && A.Bounds.Least == B.Bounds.Least && A.Bounds.Most == B.Bounds.Most;
 }
 
+/// Returns the tests of \p Open against \p Bounds, without sizes that are unbounded.
 SizeCondition conditionOf(const OpenSizes &Open, const std::vector<SizeBounds> &Bounds);
 
-/// Can the program test these sizes before \p At? (Their values are known there, and cost little.)
+/// True if the program can test these sizes before \p At: their values are known there and cheap.
 bool testableAt(const OpenSizes &Open, const llvm::Instruction &At, llvm::ScalarEvolution &SE);
 
-/// Conditions on values that the program has; a value may be a call that is rewritten before they are tested.
+/// Conditions on values that the program has computed. A value may be a call that is rewritten
+/// before the tests are inserted.
 struct SizeTests {
-  llvm::SmallVector<llvm::WeakTrackingVH, 4> Sizes; ///< of at most 64 bits, without a sign
+  llvm::SmallVector<llvm::WeakTrackingVH, 4> Sizes; ///< unsigned values of at most 64 bits
   struct Test {
-    size_t Size; ///< an index
+    size_t Size; ///< index in Sizes
     SizeBounds Bounds;
   };
   llvm::SmallVector<llvm::SmallVector<Test, 4>, 2> Any; ///< empty: nothing to test
 };
 
-/// Has the program compute the sizes before \p At.
+/// Inserts code before \p At that computes the sizes.
 SizeTests sizesAt(const SizeConditions &Any, llvm::Instruction &At, llvm::ScalarEvolution &SE);
 
-/// Puts the test before \p At; a value of one bit.
+/// Inserts the tests before \p At; returns their result, a value of one bit.
 llvm::Value *testAt(const SizeTests &Tests, llvm::Instruction &At);
 
-/// For people: "where the loop at line 9 runs at least 65 times and its steps have at least 2049 bytes".
+/// Returns a text for users: "where the loop at line 9 runs at least 65 times and its steps have at
+/// least 2049 bytes".
 std::string sizesText(const LoopReference &R, const OpenSizes &Open,
                       const std::vector<SizeBounds> &Bounds);
 

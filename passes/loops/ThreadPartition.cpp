@@ -1,4 +1,4 @@
-//===- ThreadPartition.cpp - which objects do threads divide among them? ----===//
+//===- ThreadPartition.cpp - objects that threads divide among them ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/ThreadPartition.h"
@@ -14,21 +14,21 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// kmp.h: one contiguous chunk a thread.
+/// Schedule of one contiguous chunk per thread (kmp.h).
 constexpr uint64_t StaticSchedule = 34;
 constexpr unsigned ScheduleArgument = 2, LowerBoundArgument = 4;
 
-/// What parallel code of the unit does with one loop nest of threads.
+/// Loops of one parallel function that are divided among threads.
 struct ParallelFunction {
-  SmallPtrSet<const Value *, 4> LowerBounds; ///< of this thread's chunk, as loaded
-  bool Static = false;                       ///< has a loop that is divided so
+  SmallPtrSet<const Value *, 4> LowerBounds; ///< loads of the lower bound of this thread's chunk
+  bool Static = false;                       ///< the function has a loop with StaticSchedule
 };
 
 bool isStaticInit(const Function &Callee) {
   return Callee.getName().starts_with("__kmpc_for_static_init_");
 }
 
-/// Bodies of parallel regions, and what they say of their loops.
+/// Returns the functions that are bodies of parallel regions or contain divided loops.
 DenseMap<Function *, ParallelFunction> parallelFunctions(Module &M) {
   DenseMap<Function *, ParallelFunction> Result;
   for (Function &F : M) {
@@ -56,7 +56,8 @@ DenseMap<Function *, ParallelFunction> parallelFunctions(Module &M) {
   return Result;
 }
 
-/// The loop whose recurrence in \p S begins at a chunk's lower bound; null: S does not follow the chunk.
+/// Returns the loop whose recurrence in \p S begins at a chunk's lower bound; null: S does not
+/// follow the chunk.
 const Loop *dividedLoop(const SCEV *S, const ParallelFunction &P) {
   const Loop *Found = nullptr;
   SCEVExprContains(S, [&](const SCEV *Part) {
@@ -65,14 +66,15 @@ const Loop *dividedLoop(const SCEV *S, const ParallelFunction &P) {
           auto *Unknown = dyn_cast<SCEVUnknown>(Leaf);
           return Unknown && P.LowerBounds.contains(Unknown->getValue());
         }))
-      Found =
-          Recurrence->getLoop(); // the innermost part comes last: the loop that starts there itself
+      // The innermost part comes last: the loop that starts at the bound itself.
+      Found = Recurrence->getLoop();
     return false;
   });
   return Found;
 }
 
-/// Does the divided loop step over all that the other loops around the access walk?
+/// True if one step of the divided loop is at least as long as what the other loops around the
+/// access walk.
 bool alongLeadingDimension(const SCEV *S, const Loop *Divided, const Loop *Innermost,
                            ScalarEvolution &SE) {
   const LoopLevel Step = motionOf(S, Divided, SE);
@@ -89,8 +91,9 @@ bool alongLeadingDimension(const SCEV *S, const Loop *Divided, const Loop *Inner
     if (Step.Kind == Motion::Constant && (Other.Kind == Motion::Symbolic ||
                                           std::abs(Other.StrideBytes) > std::abs(Step.StrideBytes)))
       return false;
+    // Of two strides known only at run time, the outer one is assumed to be the longer one.
     if (Other.Kind == Motion::Symbolic && !Divided->contains(L))
-      return false; // two strides that are known at run time only: the outer one is the longer, as programs are written
+      return false;
   }
   return true;
 }

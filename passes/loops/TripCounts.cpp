@@ -1,4 +1,4 @@
-//===- TripCounts.cpp - how often a loop runs -------------------------------===//
+//===- TripCounts.cpp - the trip counts of loops ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/TripCounts.h"
@@ -15,9 +15,9 @@ using namespace llvm;
 
 namespace smalloc {
 
-static constexpr unsigned MaxDepth = 12; ///< of expressions looked through
-/// So many iterations at most, of a loop that may end early, are no bound of the program's but its 32-bit counter's, which would
-/// overflow (steps of up to four): that says nothing.
+static constexpr unsigned MaxDepth = 12; ///< most nested expressions searched
+/// Trip counts from here on are ignored if a loop may exit early. Then the bound is not the
+/// program's: its 32-bit counter would overflow there, at steps of up to four.
 static constexpr uint64_t CounterOverflows = uint64_t(1) << 30;
 
 std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth) {
@@ -46,8 +46,8 @@ std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth
     const double Trip = static_cast<double>(*Outer.Trip);
     const double Least = Outer.TripOf ? static_cast<double>(Outer.TripMin) : Trip;
     const double Most = Outer.TripOf ? static_cast<double>(Outer.TripMax) : Trip;
-    // An execution of T iterations takes the values 0 .. T - 1, T of them: the mean over all executions is
-    // (E[T^2] / E[T] - 1) / 2, with T even between its ends.
+    // An execution of T iterations takes the T values 0 .. T - 1. The mean over all executions is
+    // (E[T^2] / E[T] - 1) / 2, with T evenly distributed between its ends.
     const double Square = (Least * Least + Least * Most + Most * Most) / 3;
     const double Index = Trip > 0 ? std::max(0.0, (Square / Trip - 1) / 2) : 0;
     const double Last = By * (Most - 1);
@@ -81,7 +81,7 @@ std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth
       break;
     case scMulExpr: {
       if (Total->Of && R->Of)
-        return std::nullopt; // not even any more
+        return std::nullopt; // a product of two moving values does not run evenly
       const double By = Total->Of ? R->Mean : Total->Mean;
       const Range &Moving = Total->Of ? *Total : *R;
       Total = Range{By * Moving.Mean, std::min(By * Moving.Min, By * Moving.Max),
@@ -164,7 +164,7 @@ const SCEV *TripCounts::countOf(const Loop *L) {
 const LoopLevel &TripCounts::of(const Loop *L) {
   if (auto It = Known.find(L); It != Known.end())
     return It->second;
-  LoopLevel Level = compute(L); // asks for the loops around L, which may move the table
+  LoopLevel Level = compute(L); // may insert the loops around L, and so move the map's entries
   return Known[L] = Level;
 }
 

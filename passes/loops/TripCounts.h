@@ -1,9 +1,10 @@
-//===- TripCounts.h - how often a loop runs ---------------------------------===//
+//===- TripCounts.h - the trip counts of loops ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how many iterations a loop has: a constant, the average of a triangular loop whose count moves with the loops
-// around it (for j < i), an estimate from a profile, or an expression; also where overflow is not excluded: the exit
-// compares a recurrence with an invariant.
+// Finds the trip count of a loop. It is a constant, the average of a triangular loop whose count
+// moves with the loops around it (for j < i), an estimate from a profile, or an expression. If
+// overflow is not excluded, the exit may still give a count by comparing a recurrence with an
+// invariant.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_TRIPCOUNTS_H
 #define SMALLOC_PASSES_TRIPCOUNTS_H
@@ -12,20 +13,22 @@
 
 namespace smalloc {
 
-/// The counts of one function's loops; remembers what it was asked.
+/// Finds the trip counts of one function's loops; caches the results.
 class TripCounts {
 public:
   explicit TripCounts(llvm::ScalarEvolution &SE) : SE(SE) {}
-  /// Fields Trip to TripMax of a level; nothing else of it is set.
+  /// Returns the count of \p L in the fields Counted and Trip to TripMax of a level. No other field
+  /// is set.
   const LoopLevel &of(const llvm::Loop *L);
-  /// The count of \p L, known at run time only; null: unknown, or a constant.
+  /// Returns the count of \p L if it is known only at run time; null: unknown, or a constant.
   const llvm::SCEV *countOf(const llvm::Loop *L);
 
 private:
-  /// A value that runs evenly from one end to the other while a loop runs; weighted by how often it is taken.
+  /// Range of a value that runs evenly from one end to the other while a loop runs. The mean weighs
+  /// each value by how often it is taken.
   struct Range {
     double Mean, Min, Max;
-    const llvm::Loop *Of = nullptr; ///< the innermost loop that moves it
+    const llvm::Loop *Of = nullptr; ///< innermost loop that moves the value
   };
   std::optional<Range> range(const llvm::SCEV *S, unsigned Depth = 0);
   LoopLevel compute(const llvm::Loop *L);

@@ -1,4 +1,4 @@
-//===- Directives.cpp - decisions of a profile, at compile time -----------===//
+//===- Directives.cpp - page sizes that a profile prescribes --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/options/Directives.h"
@@ -24,12 +24,12 @@ bool isHex(StringRef S) {
 
 constexpr StringLiteral Spaces = " \t\r";
 
-/// Digits that a 64-bit number holds.
+/// True if \p S consists of decimal digits, few enough for a 64-bit number.
 bool isNumber(StringRef S) {
   return !S.empty() && S.size() <= 18 && all_of(S, [](char C) { return isDigit(C); });
 }
 
-/// Takes 16 hex digits off the front.
+/// Takes 16 hex digits off the front of \p S into \p Id; false if they are not there.
 bool takeId(StringRef &S, uint64_t &Id) {
   if (S.size() < 16 || !isHex(S.take_front(16)) || S.take_front(16).getAsInteger(16, Id))
     return false;
@@ -37,7 +37,7 @@ bool takeId(StringRef &S, uint64_t &Id) {
   return true;
 }
 
-/// FNV-1a, as the runtime and the command have it.
+/// Returns the FNV-1a hash of \p Context, as the runtime and the smalloc command compute it.
 uint64_t contextHash(StringRef Context) {
   uint64_t Hash = 0xcbf29ce484222325u;
   for (unsigned char C : Context)
@@ -51,7 +51,7 @@ Error unusable(StringRef Path, const Twine &Why) {
                                "): " + Why + "\nhint: smalloc analyze TRACE -o app.directives");
 }
 
-/// The file that a comment "function file:line" names.
+/// Returns the file that a comment "function file:line" names.
 StringRef fileOf(StringRef Comment) {
   StringRef Place = Comment.rsplit(' ').second;
   return Place.rsplit(':').first;
@@ -98,7 +98,8 @@ Expected<Directives> Directives::load(StringRef Name) {
   return D;
 }
 
-/// False for a line that makes no sense; the same lines as for the runtime (smalloc/agent/directive_line.h).
+/// Adds the directive of \p Line; false if the line is invalid. Accepts the same lines as the
+/// runtime (smalloc/agent/directive_line.h).
 bool Directives::parse(StringRef Line, unsigned Number) {
   const bool TooLong = Line.size() > SMALLOC_DIRECTIVE_MOST_BYTES;
   Line = Line.ltrim(Spaces);
@@ -114,7 +115,7 @@ bool Directives::parse(StringRef Line, unsigned Number) {
   Directive D;
   D.Line = Number;
   while (!(Line = Line.ltrim(Spaces)).empty()) {
-    if (Line.consume_front("#")) { // within a word it is none
+    if (Line.consume_front("#")) { // a '#' within a word starts no comment
       D.Comment = Line.trim(Spaces).str();
       break;
     }
@@ -152,7 +153,7 @@ bool Directives::parse(StringRef Line, unsigned Number) {
 
 uint32_t Directive::worth() const {
   const auto [Whole, Fraction] = StringRef(Pmb).split('.');
-  const std::string Digits = (Whole + Fraction + "000").str(); // both checked by parse()
+  const std::string Digits = (Whole + Fraction + "000").str(); // parse() has checked both parts
   uint64_t Thousandths = UINT64_MAX;
   StringRef(Digits).take_front(Whole.size() + 3).getAsInteger(10, Thousandths);
   return smalloc_directive_worth(!Pmb.empty(), Thousandths, Superpages);

@@ -1,9 +1,10 @@
-//===- Directives.h - decisions of a profile, at compile time -------------===//
+//===- Directives.h - page sizes that a profile prescribes ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a directives file (docs/directives.md, profile-use=FILE) changes in a unit: a site that it names gets its
-// page size, over the compiler's own decision. Lines that make no sense, sites that are no longer there, and another
-// machine's profile are remarks: a profile never fails a compile.
+// Reads a directives file (docs/directives.md, option profile-use=FILE). A site that the file names
+// gets the file's page size, which overrides the compiler's own decision. Invalid lines, sites that
+// no longer exist, and a profile of another machine only cause remarks: a profile never fails a
+// compilation.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_DIRECTIVES_H
 #define SMALLOC_PASSES_DIRECTIVES_H
@@ -23,33 +24,38 @@ class Module;
 namespace smalloc {
 
 struct Directive {
-  unsigned PageShift = 0; ///< 12: the program's malloc
+  unsigned PageShift = 0; ///< base-2 logarithm of the page size; 12: the program's malloc
   unsigned Line = 0;
-  uint64_t Held = 0,
-           Validated = 0; ///< it did what it promised in so many of the runs that were looked at
+  /// The directive kept its promise in Held of the Validated runs that were examined.
+  uint64_t Held = 0, Validated = 0;
   uint64_t Superpages = 0;
   std::string Rank, Pmb, Comment;
 
-  /// As smalloc_site::worth.
+  /// Returns the value of smalloc_site::worth for the site.
   uint32_t worth() const;
 };
 
 class Directives {
 public:
-  /// \p Name is a path, or path#DIGEST: the first digits of the content's SHA-256, so that build tools and compiler
-  /// caches see another content as another command line. Fails when the file cannot be read or is of another kind.
+  /// Reads the file \p Name: a path, or path#DIGEST, where DIGEST is the first digits of the
+  /// content's SHA-256. The digest makes build tools and compiler caches see another command line
+  /// when the content changes. Fails if the file cannot be read or is of another kind.
   static llvm::Expected<Directives> load(llvm::StringRef Name);
 
-  /// The directive for a site: that of its own inline chain goes before that for all copies. Null: there is none.
+  /// Returns the directive for a site. One for the site's own inline chain \p Context precedes one
+  /// for all its copies. Null: there is none.
   const Directive *find(uint64_t Id, llvm::StringRef Context) const;
 
-  /// Of a directive that is for more than base pages: why validation has left nothing of that. Empty: it stands.
+  /// Returns why validation dropped \p D, a directive for more than base pages; empty: it still
+  /// applies.
   std::string givenUp(const Directive &D) const;
 
   const std::string &path() const { return Path; }
-  /// What people should know of the file, whatever the unit: one remark each.
+  /// Returns remarks about the file that hold for every unit, one string each. \p Machine: the
+  /// machine compiled for.
   llvm::SmallVector<std::string, 2> complaints(llvm::StringRef Machine) const;
-  /// Directives that by their comment are of \p Unit but whose id no site has (\p HasSite).
+  /// Returns a remark for each directive whose comment names \p Unit although no site of it has the
+  /// id. \p HasSite: true if a site of the unit has the id.
   std::vector<std::string> stale(llvm::StringRef Unit,
                                  llvm::function_ref<bool(uint64_t)> HasSite) const;
 
@@ -60,7 +66,7 @@ private:
   bool WrongDigest = false, Slower = false;
   unsigned BadLines = 0, FirstBadLine = 0;
   std::map<std::pair<uint64_t, uint64_t>, Directive>
-      Entries; ///< by id and hash of the context; 0: any
+      Entries; ///< key: id and hash of the context; hash 0: any context
 };
 
 } // namespace smalloc

@@ -1,4 +1,4 @@
-//===- InputFile.cpp - files that plugin options name ---------------------===//
+//===- InputFile.cpp - reads files that options name ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/options/InputFile.h"
@@ -9,7 +9,7 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// Profiles of machines have kilobytes, directives of programs megabytes.
+/// Largest file accepted. Machine profiles have kilobytes, directives of programs megabytes.
 static constexpr size_t MostBytes = size_t(64) << 20;
 
 std::unique_ptr<MemoryBuffer> readInputFile(StringRef Path, std::string &Why) {
@@ -25,7 +25,7 @@ std::unique_ptr<MemoryBuffer> readInputFile(StringRef Path, std::string &Why) {
     Why = "it is larger than 64 MiB";
     return nullptr;
   }
-  // Read, not mapped: a file that shrinks meanwhile must not kill the compiler.
+  // Reads instead of mapping: a file that shrinks meanwhile must not kill the compiler.
   auto Buffer = MemoryBuffer::getOpenFile(File, Path, Bytes, /*RequiresNullTerminator=*/true,
                                           /*IsVolatile=*/true);
   close(File);

@@ -1,9 +1,9 @@
-//===- InputFile.h - files that plugin options name -------------*- C++ -*-===//
+//===- InputFile.h - reads files that options name --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Decides how a file that an option names is read: what is no regular file is refused, as everywhere (smalloc/input_file.h),
-// so that a compile never waits for a pipe.
+// Reads a file that a plugin option names. Refuses anything but a regular file, like the other
+// readers (smalloc/input_file.h), so a compilation never waits for a pipe.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_INPUTFILE_H
@@ -16,7 +16,7 @@
 
 namespace smalloc {
 
-/// All of the file; null, and \p Why it cannot be read.
+/// Returns the content of the file \p Path; null if it cannot be read, with the reason in \p Why.
 std::unique_ptr<llvm::MemoryBuffer> readInputFile(llvm::StringRef Path, std::string &Why);
 
 } // namespace smalloc

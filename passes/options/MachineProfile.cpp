@@ -1,4 +1,4 @@
-//===- MachineProfile.cpp - whose TLB the compiler decides for --------------===//
+//===- MachineProfile.cpp - the TLB that sites are optimised for ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/options/MachineProfile.h"
@@ -35,7 +35,7 @@ MachineProfile fromPreset(const smalloc_machine &M) {
   return P;
 }
 
-/// The preset of a processor that LLVM has another name for; "" when there is none.
+/// Returns the preset of a processor by LLVM's name for it; "" if there is none.
 const char *presetOfProcessor(StringRef Name) {
   return StringSwitch<const char *>(Name)
       .Case("znver1", "zen1")
@@ -100,8 +100,9 @@ bool holds(const format::TlbLevel &Level, uint64_t PageBytes) {
   return is_contained(Level.page_bytes, PageBytes);
 }
 
-/// The superpages that the last level with entries for them covers: a level may have an array of its own for them, beside
-/// one for all sizes; these add up. \p Last becomes the last of these arrays.
+/// Returns the number of superpages that the last TLB level with entries for them covers. A level
+/// may have an array of its own for superpages beside one for all sizes; their entries add up.
+/// \p Last becomes the last of these arrays.
 uint64_t superpageReach(const format::MachineProfile &File, uint64_t PageBytes,
                         const format::TlbLevel *&Last) {
   uint64_t Reach = 0;
@@ -135,7 +136,7 @@ void takeWalks(const format::MachineProfile &File, MachineProfile &P) {
                     P.WalkCurve.end());
 }
 
-/// \p Text of the file \p Path.
+/// Reads a profile from \p Text, the content of the file \p Path.
 Expected<MachineProfile> fromText(StringRef Text, StringRef Path) {
   std::string Why;
   const auto File = format::read_machine(Text, Why);
@@ -212,11 +213,11 @@ Expected<MachineProfile> loadMachineProfile(StringRef Spec) {
   }
   if (const smalloc_machine *M = smalloc_machine_by_name(Spec.str().c_str()))
     return fromPreset(*M);
-  if (Spec.ltrim().starts_with('{')) // of a unit that a link is given
+  if (Spec.ltrim().starts_with('{')) // text that a unit recorded for the link
     return fromText(Spec, "recorded");
   if (Spec.contains('/') || Spec.ends_with(".json") || sys::fs::exists(Spec))
     return fromFile(Spec);
-  SmallVector<StringRef, 48> Names; // several processors share one
+  SmallVector<StringRef, 48> Names; // several processors share one preset
   for (const smalloc_machine &M : smalloc_machine_presets)
     if (!is_contained(Names, StringRef(M.name)))
       Names.push_back(M.name);

@@ -1,4 +1,4 @@
-//===- Options.cpp - what the user may ask of the plugin --------------------===//
+//===- Options.cpp - the plugin's options -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/options/Options.h"
@@ -12,7 +12,8 @@ namespace smalloc {
 namespace {
 
 cl::OptionCategory Category("smalloc", "Superpage-aware allocation");
-// Twins of the clang plugin arguments for tools that have none (opt, flang, lld). Strings, so that setOption() judges.
+// Command-line twins of the clang plugin arguments, for tools without such arguments (opt, flang,
+// lld). They are strings, so that setOption() checks the values.
 cl::opt<std::string> HeapOpt("smalloc-heap", cl::cat(Category),
                              cl::desc("auto, off, superpage, migrate or guest"));
 cl::opt<std::string> ModelOpt("smalloc-model", cl::cat(Category), cl::desc("spread or paper"));
@@ -36,7 +37,7 @@ cl::opt<std::string> GenerateOpt("smalloc-profile-generate", cl::cat(Category), 
                                  cl::desc("instrument; directory for traces"));
 cl::opt<std::string> UseOpt("smalloc-profile-use", cl::cat(Category), cl::desc("directives file"));
 
-/// The hint is a line of its own, as the command prints it.
+/// Returns an error whose hint is on a line of its own, as the smalloc command prints it.
 Error failure(const Twine &Message, const Twine &Hint) {
   return createStringError(inconvertibleErrorCode(), Message + "\nhint: " + Hint);
 }
@@ -47,8 +48,9 @@ Error invalid(StringRef Key, StringRef Value, StringRef Valid) {
                      "=VALUE for flang, opt and lld)");
 }
 
-/// Where the program will leave its traces. It may run elsewhere and as somebody else, and makes a directory that is
-/// missing: only what is no directory is an error.
+/// Checks the directory \p Dir for the program's traces. The program may run on another machine or
+/// as another user, and it creates a missing directory. Therefore only a file that is no directory
+/// is an error.
 Error checkTraceDirectory(Options &O, StringRef Dir) {
   if (Dir.empty() || !sys::fs::exists(Dir))
     return Error::success();

@@ -1,8 +1,8 @@
-//===- Options.h - what the user may ask of the plugin ----------------------===//
+//===- Options.h - the plugin's options -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the plugin's keys and values: -fplugin-arg-smalloc-KEY[=VALUE] in clang, -mllvm -smalloc-KEY=VALUE in opt,
-// flang and lld. Both go through setOption(), so that both report the same errors.
+// Parses the plugin's options: -fplugin-arg-smalloc-KEY[=VALUE] in clang, -mllvm -smalloc-KEY=VALUE
+// in opt, flang and lld. Both forms go through setOption(), so both report the same errors.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_OPTIONS_H
 #define SMALLOC_PASSES_OPTIONS_H
@@ -19,41 +19,41 @@
 namespace smalloc {
 
 enum class RewriteScope {
-  Candidates, ///< all sites but those that are base pages for good
-  All,        ///< every site becomes steerable at run time
+  Candidates, ///< all sites except those that always use base pages
+  All,        ///< all sites, so that the runtime can change the page size of each
 };
 
 struct Options {
   smalloc_heap_strategy Heap = SMALLOC_HEAP_AUTO;
   smalloc_model Model = SMALLOC_MODEL_SPREAD;
-  RewriteScope Rewrite =
-      RewriteScope::Candidates; ///< All in a profile-generate build unless RewriteNamed
-  bool RewriteNamed = false;
-  MachineProfile Machine; ///< loaded when ReachPages != 0
-  bool NumaHints = false; ///< sites that threads divide say so
-  std::string Root; ///< what source paths in site ids are relative to; empty: the compile directory
-  std::string UnitName;    ///< the source file's as -f*-prefix-map make it; empty: as it is
-  std::string SitesDir;    ///< each unit's site table as JSON goes here; empty: nowhere
-  std::string CoverageDir; ///< each module's attributed accesses go here; empty: nowhere
-  std::string GenerateDir; ///< instrument; programs leave their traces there; empty: do not
-  std::shared_ptr<const Directives> Use; ///< of profile-use; null: none
-  bool FirstTouch = true;                ///< page faults of fully written objects count
-  bool Layout = false;                   ///< pad colliding rows of arrays that only the unit knows
-  std::vector<std::string> Warnings; ///< of options that are taken all the same; to be said once
-  bool OwnLocations = false;         ///< nobody else asked for locations in the IR
-  bool StraightToObject = false;     ///< of x86-64, with calls as they are made by default
-  bool Hosted =
-      false; ///< the unit is for a system with a C library: malloc is malloc, builtin or not
-  unsigned Units = 1; ///< that make up the module: more than one in a link with LTO
+  /// Sites that get a thunk. Becomes All in a profile-generate build unless RewriteNamed is set.
+  RewriteScope Rewrite = RewriteScope::Candidates;
+  bool RewriteNamed = false; ///< the user has set Rewrite
+  MachineProfile Machine;    ///< loaded when ReachPages != 0
+  bool NumaHints = false;    ///< mark sites whose object is divided between threads
+  std::string Root;          ///< base of source paths in site ids; empty: the compile directory
+  std::string UnitName;      ///< source path after the -f*-prefix-map options; empty: not mapped
+  std::string SitesDir;      ///< directory for each unit's site table as JSON; empty: none
+  std::string CoverageDir;   ///< directory for each module's attributed accesses; empty: none
+  std::string GenerateDir;   ///< directory for the programs' traces; empty: do not instrument
+  std::shared_ptr<const Directives> Use; ///< directives of profile-use; null: none
+  bool FirstTouch = true;                ///< count the page faults of fully written objects
+  bool Layout = false;                   ///< pad colliding rows of arrays that only the unit uses
+  std::vector<std::string> Warnings;     ///< about accepted options; each is printed once
+  bool OwnLocations = false;             ///< only the plugin asked for source locations in the IR
+  bool StraightToObject = false;         ///< clang emits x86-64 objects with ordinary calls, no LTO
+  /// The unit is for a system with a C library, so malloc is the allocator even with -fno-builtin.
+  bool Hosted = false;
+  unsigned Units = 1; ///< units merged into the module: above 1 in a link with LTO
 };
 
-/// Applies one option. Errors name the key, the value, and what would be valid.
+/// Applies one option to \p O. An error names the key, the value, and the valid values.
 llvm::Error setOption(Options &O, llvm::StringRef Key, llvm::StringRef Value);
 
-/// The options that verdicts depend on, as "key=value" for setOption().
+/// Returns the options that decisions depend on, as "key=value" for setOption().
 std::vector<std::string> decidingOptions(const Options &O);
 
-/// \p O with the -smalloc-* command-line options on top and the machine loaded.
+/// Returns \p O with the -smalloc-* command-line options applied and the machine loaded.
 llvm::Expected<Options> withCommandLine(Options O);
 
 } // namespace smalloc

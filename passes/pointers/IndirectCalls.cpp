@@ -1,14 +1,17 @@
-//===- IndirectCalls.cpp - which functions does a pointer call? -------------===//
+//===- IndirectCalls.cpp - the functions that a pointer calls ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which functions of the unit a call through a pointer reaches: entries of a table, members of a structure of operations,
-// virtual functions. A function is an object as any other: a table's initializer stores its address, a virtual call loads it
-// from the table that a constructor has stored in the object. What the pointer may point to is solved first; then each call is bound
-// to the functions that it can call, which may show new ones, until nothing is new.
+// Finds the functions of the unit that a call through a pointer reaches: entries of a table,
+// members of a structure of operations, virtual functions. A function is an object like any other.
+// A table's initializer stores its address, and a virtual call loads it from the table whose
+// address a constructor has stored in the object. First solves what the pointer may point to. Then
+// binds each call to the functions that it can call, which may add constraints, and repeats until
+// nothing is new.
 //
-// A call whose pointer may also come from elsewhere hands its arguments to unknown code as well, as one does that may reach too many:
-// an interpreter's table joins what has nothing in common. A function that unknown code can get hold of, or one of too many, has
-// unknown callers.
+// If a call's pointer may also come from outside of the unit, the call passes its arguments to
+// unknown code as well. So does a call that may reach too many functions: an interpreter's table
+// joins functions that have nothing in common. A function that unknown code can get, or one of too
+// many, has unknown callers.
 //===----------------------------------------------------------------------===//
 #include "passes/pointers/PointerOrigins.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -22,12 +25,13 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Functions that one call is bound to; with more it is one to unknown code.
+/// Most functions that one call is bound to. A call with more is one to unknown code.
 constexpr size_t MaxCallees = 16;
-/// Constants looked at that hold a function's address.
+/// Most constants searched that hold a function's address.
 constexpr size_t MaxHolders = 256;
 
-/// A call of another function is an error of the program, or something that the analysis has lost on the way.
+/// True if the types of \p Call and \p Callee agree. A call of another function is an error of the
+/// program or an imprecision of the analysis.
 bool fits(const CallBase &Call, const Function &Callee) {
   const FunctionType *Type = Callee.getFunctionType();
   const unsigned Fixed = Type->getNumParams();
@@ -43,21 +47,21 @@ bool fits(const CallBase &Call, const Function &Callee) {
 
 } // namespace
 
-/// True if the address of \p F, a function of this unit alone, is only where the constraints see it: in code, and in variables that
-/// no other unit knows.
+/// True if the constraints see all uses of the address of \p F, a function local to the unit. They
+/// see uses in code and in variables that no other unit knows.
 bool PointerOrigins::addressIsSeen(const Function &F) {
   SmallVector<const Constant *, 8> Stack{&F};
   SmallPtrSet<const Constant *, 16> Seen;
   while (!Stack.empty())
     for (const User *U : Stack.pop_back_val()->users()) {
       if (isa<IntrinsicInst>(U) && !cast<IntrinsicInst>(U)->isAssumeLikeIntrinsic())
-        return false; // a trampoline is made of it
+        return false; // makes a trampoline of the function
       if (isa<Instruction>(U))
         continue;
       auto *G = dyn_cast<GlobalVariable>(U);
       if (G ? !G->hasLocalLinkage() || G->getName().starts_with("llvm.")
             : !isa<ConstantAggregate>(U) && !(isa<ConstantExpr>(U) && U->getType()->isPointerTy()))
-        return false; // what others read, an alias, an address that is computed with
+        return false; // a variable of other units, an alias, or an address used in arithmetic
       if (Seen.insert(cast<Constant>(U)).second)
         Stack.push_back(cast<Constant>(U));
       if (Seen.size() > MaxHolders)
@@ -66,7 +70,7 @@ bool PointerOrigins::addressIsSeen(const Function &F) {
   return true;
 }
 
-/// Where the address of \p F points: to itself.
+/// Returns the location of \p F: the address of a function points to the function itself.
 PointerOrigins::LocationId PointerOrigins::functionLocation(const Function &F) {
   if (auto It = ObjectOf.find(&F); It != ObjectOf.end())
     return locationOf(It->second, 0);
@@ -75,7 +79,8 @@ PointerOrigins::LocationId PointerOrigins::functionLocation(const Function &F) {
   return locationOf(O, 0);
 }
 
-/// Binds calls to what their pointers have come to point to; true if the constraints are to be solved again.
+/// Binds calls to the functions that their pointers point to by now; true if the constraints have
+/// to be solved again.
 bool PointerOrigins::bindIndirectCalls() {
   bool More = false;
   Budget -= std::min<unsigned>(Budget, static_cast<unsigned>(IndirectCalls.size()));
@@ -101,7 +106,7 @@ bool PointerOrigins::bindIndirectCalls() {
         continue;
       }
       auto *F = cast<Function>(O.Origin);
-      // One too many, or one that does not fit, is not bound; but who knows what a cast calls.
+      // A function that does not fit is not bound. But a cast may still call it, so it is opened.
       if (!fits(*At.Call, *F)) {
         if (!O.Open)
           Open(*F);
@@ -117,7 +122,7 @@ bool PointerOrigins::bindIndirectCalls() {
           Open(*Met);
       }
     }
-    if (At.TooMany) { // as many others are: what one of them calls is open already
+    if (At.TooMany) { // opens each function only once for all calls with too many
       LocationSet Rest;
       AmongMany.insert(New, Rest);
       for (LocationId L : Rest)

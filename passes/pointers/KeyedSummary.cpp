@@ -19,9 +19,10 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Keys of one pointer. A pointer that may come from more places tells little.
+/// Most keys of one pointer. With more, the keys say little about what it points to.
 constexpr size_t MaxRoots = 8;
-/// Bounds of a unit's summary, 24 bytes a flow: a generated unit of 100,000 calls must not outweigh its code.
+/// Most flows of a unit's summary, 24 bytes each. The summary of a generated unit with 100,000
+/// calls must not outweigh its code.
 constexpr size_t MaxFlows = 4096;
 
 const Function *calledFunction(const CallBase &Call) {
@@ -39,7 +40,7 @@ SmallVector<KeyRoot, 2> KeyNames::memoryOf(const Instruction &Access) {
   return Address ? pointersAt(Address) : Roots();
 }
 
-/// Where pointers that are stored at \p Address are found.
+/// Returns the keys of the pointers that are stored at \p Address.
 SmallVector<KeyRoot, 2> KeyNames::pointersAt(const Value *Address) {
   APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base =
@@ -48,7 +49,7 @@ SmallVector<KeyRoot, 2> KeyNames::pointersAt(const Value *Address) {
     return {{globalKey(*G, Offset.getSExtValue()), false}};
   Roots Result;
   for (KeyRoot R : rootsOf(Address)) {
-    R.Contents = true; // deeper levels are one
+    R.Contents = true; // all deeper levels share one key
     if (!is_contained(Result, R))
       Result.push_back(R);
   }
@@ -62,20 +63,21 @@ SmallVector<KeyRoot, 2> KeyNames::rootsOf(const Value *Pointer) {
   return Result;
 }
 
-/// True if \p Call reaches code that other units know by the name of \p Callee.
+/// True if \p Call reaches code that other units know by the name of \p Callee, which it sets.
 bool KeyNames::outsiders(const CallBase &Call, const Function *&Callee) {
   Callee = calledFunction(Call);
   if (!Callee || Callee->isIntrinsic() || !isExported(*Callee) ||
       (Call.hasFnAttr(SiteIdAttr) && !Wrappers.isContext(Call)) ||
       Callee->getName().starts_with("_Zd") || Callee->getName().starts_with("__smalloc_") ||
-      Callee->getName().starts_with("_FortranA")) // its runtime: no unit of it has a summary
+      Callee->getName().starts_with("_FortranA")) // flang's runtime has no summaries
     return false;
   LibFunc Known;
   return !FAM.getResult<TargetLibraryAnalysis>(*const_cast<Function *>(Call.getFunction()))
               .getLibFunc(*Callee, Known);
 }
 
-/// The pointer to a function that \p Call calls, if it was found in a place that has a name.
+/// Returns the pointer through which \p Call calls if it is an argument or was loaded from a place
+/// that has a key; else null.
 const Value *KeyNames::throughPlace(const CallBase &Call) {
   const Value *Called = Call.getCalledOperand();
   auto *Load = dyn_cast<LoadInst>(Called);
@@ -86,7 +88,7 @@ const Value *KeyNames::throughPlace(const CallBase &Call) {
   return Called;
 }
 
-/// The names by which other units know argument \p K of what \p Call calls.
+/// Returns the keys by which other units know argument \p K of the function that \p Call calls.
 SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigned K) {
   const Function *Callee;
   if (outsiders(Call, Callee))
@@ -154,7 +156,7 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
           Add({resultKey(*Reached), false});
       if (const uint64_t Virtual = Callee ? 0 : virtualKeyOf(*Call, -1))
         Add({Virtual, false});
-      // What a pointer to a function returns is what its memory holds.
+      // The result of a function pointer's call has the key of the pointer's contents.
       if (const Value *Through = Callee ? nullptr : throughPlace(*Call)) {
         Roots Of;
         walk(Through, Of, Seen);
@@ -218,7 +220,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       return;
     const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
     for (const Function *F : Origins.functionsOf(V)) {
-      if (F->getReturnType()->isPointerTy()) // what it returns is what its memory holds
+      if (F->getReturnType()->isPointerTy()) // its result flows into the pointer's contents
         Emit(OfKeys, resultKey(*F), To.Key, SMALLOC_FLOW_TO_CONTENTS);
       if (!To.Contents && isExported(*F))
         for (const Argument &A : F->args())
@@ -247,13 +249,13 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
           continue;
         for (KeyRoot To : memoryOf(*Store))
           FlowInto(Store->getValueOperand(), To);
-        // Memory of a site of this unit: other units may follow the pointers in it.
+        // Memory of a site of this unit: other units may follow the pointers stored in it.
         if (!fieldKey(*Store))
           for (const CallBase *Owner : Origins.originsOf(Store->getPointerOperand()).Sites)
             if (uint64_t Node = NodeOf(Owner))
               FlowInto(Store->getValueOperand(), {Node, true});
       } else if (auto *Copy = dyn_cast<AnyMemTransferInst>(&I)) {
-        // Descriptors and structures on their way through local memory and variables.
+        // Copies of descriptors and structures, through local memory and variables.
         for (KeyRoot To : rootsOf(Copy->getRawDest()))
           for (KeyRoot From : rootsOf(Copy->getRawSource()))
             if (Blocks.contains(To.Key) || Blocks.contains(From.Key))
@@ -268,7 +270,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
                SMALLOC_FLOW_TO_CONTENTS);
         }
         const Function *Callee;
-        // What another unit's wrapper stores in the memory that it returns.
+        // The pointers that another unit's wrapper stores in the memory that it returns.
         if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration() &&
             Call->getType()->isPointerTy())
           Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
@@ -276,7 +278,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
         for (unsigned K = 0; K < Call->arg_size(); ++K)
           if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy())
             for (uint64_t Key : namesOfArgument(*Call, K)) {
-              FlowInto(Argument, {Key, false}, Call); // what this caller gets, others do not
+              FlowInto(Argument, {Key, false}, Call); // not the block that this call itself gets
               auto [Found, Put] = memberBlocks(Argument, *Call, K);
               Emit(OfKeys, Found, Key, 0);
               Emit(OfKeys, Put, Key, 0);
@@ -287,7 +289,8 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       }
     }
   }
-  // A constructor has a name for whole objects, by which it is called, and one for parts of others, by which it is defined.
+  // A constructor has two names: callers use the one for whole objects, but the definition has the
+  // one for base class parts.
   for (const GlobalAlias &A : M.aliases())
     if (auto *F = dyn_cast<Function>(A.getAliasee()->stripPointerCastsAndAliases());
         F && !A.hasLocalLinkage() && isExported(*F))
@@ -296,7 +299,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
           Emit(OfKeys, argumentKey(A.getName(), Given.getArgNo()),
                argumentKey(*F, Given.getArgNo()), 0);
   for (const AllocationWrapper *W : Wrappers.all()) {
-    // By its linkage name, which tells readers which contexts are real.
+    // Uses the linkage name, by which readers recognise contexts that call a real wrapper.
     std::string Whose = W->F->hasLocalLinkage() ? (" " + unitName(M)).str() : std::string();
     uint64_t Exact =
         key("wrapper " + W->F->getName() + Whose, [&] { return W->F->getName().str(); });
@@ -307,7 +310,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
       Out.Flows.push_back({resultKey(*W->Condition), Result, SMALLOC_FLOW_IF_WRAPPER});
   }
   relateTables([&](uint64_t From, uint64_t To) { Emit(OfKeys, From, To, 0); });
-  // What a block's memory holds is what its places hold, and the other way round.
+  // A block's contents and its places' pointers flow into each other.
   for (auto &[Object, Place] : Places)
     for (uint64_t Key : Place.Block ? ArrayRef(Place.Pointers) : ArrayRef<uint64_t>()) {
       Emit(Out.Flows, Key, Place.Block, SMALLOC_FLOW_TO_CONTENTS);
@@ -315,7 +318,7 @@ void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallB
     }
   relateBlocks(
       [&](uint64_t From, uint64_t To, unsigned Flags) { Emit(Out.Flows, From, To, Flags); });
-  // Sites first: without one to start from, the flows between keys are of no use.
+  // Flows from sites come first: without a site to start from, flows between keys are useless.
   for (const KeyedSummary::Flow &Flow : OfKeys)
     if (Out.Flows.size() < MaxFlows)
       Out.Flows.push_back(Flow);

@@ -1,9 +1,11 @@
-//===- MemberElements.cpp - which array of which class is accessed? ---------===//
+//===- MemberElements.cpp - arrays that are members of classes --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the place of an element of an array inside a class of C++ (double *columns[6], std::array<std::vector<int>, 4>). Type tags
-// leave such a class out, and an index may be known at run time only. So the class follows from the pointer, as in MemberPaths.cpp, the
-// array from the class's type, which the context keeps; of all elements with such an index there is one place.
+// Finds the member path of an element of an array inside a C++ class (double *columns[6],
+// std::array<std::vector<int>, 4>). Type tags leave this class out, and the index may be known
+// only at run time. So the class follows from the pointer, as in MemberPaths.cpp, and the array
+// from the class' LLVM type, which the context keeps. All elements with an unknown index share one
+// path.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/MemberPaths.h"
 #include "llvm/ADT/SmallString.h"
@@ -15,7 +17,8 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// The type of \p Class, a class without template arguments; null if the unit does not show it.
+/// Returns the LLVM type of \p Class, a class without template arguments; null if the unit does not
+/// show it.
 const StructType *MemberPaths::typeOf(StringRef Class) {
   auto [It, New] = Types.try_emplace(Class, nullptr);
   if (!New)
@@ -41,18 +44,19 @@ const StructType *MemberPaths::typeOf(StringRef Class) {
   return It->second;
 }
 
-/// Bytes of an object of \p Class; 0 if the unit does not show it.
+/// Returns the bytes of an object of \p Class; 0 if the unit does not show it.
 uint64_t MemberPaths::bytesOf(StringRef Class) {
   const StructType *T = typeOf(Class);
   return T ? Layout.getTypeAllocSize(const_cast<StructType *>(T)).getFixedValue() : 0;
 }
 
-/// Of the outermost array in \p T that \p Offset is in: where it starts, and the size of its innermost elements. Bytes that stand
-/// for something else are none.
+/// Returns the start of the outermost array in \p T that contains \p Offset, and the size of its
+/// innermost elements. Only arrays of pointers or structures count: an array of bytes may be
+/// storage for something else.
 static std::optional<std::pair<uint64_t, uint64_t>> arrayAt(const DataLayout &Layout, Type *T,
                                                             uint64_t Offset) {
   uint64_t Start = 0;
-  constexpr unsigned MaxDepth = 12; // structures inside each other
+  constexpr unsigned MaxDepth = 12; // structures nested in each other
   for (unsigned Depth = 0; Depth < MaxDepth; ++Depth) {
     if (auto *A = dyn_cast<ArrayType>(T); A && A->getNumElements() > 1) {
       Type *Element = A->getElementType();
@@ -76,8 +80,8 @@ static std::optional<std::pair<uint64_t, uint64_t>> arrayAt(const DataLayout &La
   return std::nullopt;
 }
 
-/// The place of what is at \p Address, at most \p Bytes, in an array inside a class: of one element, or of some. Empty if it is in
-/// none.
+/// Returns the path of at most \p Bytes at \p Address in an array inside a class: in one element,
+/// or in one of unknown index. Empty if there is no such array.
 MemberPath MemberPaths::elementPath(const Value *Address, uint64_t Bytes) {
   constexpr unsigned MostSubscripts = 3;
   uint64_t Offset = 0;
@@ -95,7 +99,7 @@ MemberPath MemberPaths::elementPath(const Value *Address, uint64_t Bytes) {
     Address = G->getPointerOperand();
     const TypeSize Step = Layout.getTypeAllocSize(G->getSourceElementType());
     if (!Step.isScalable() && pointeeOf(Address).Bytes == Step.getFixedValue())
-      break; // an element of an array of objects
+      break; // element of an array of objects
     Variable = true;
   }
   const StringRef Class = pointeeOf(Address).Class;

@@ -1,4 +1,4 @@
-//===- MemoryTouches.cpp - what one instruction reads and writes ------------===//
+//===- MemoryTouches.cpp - the memory that an instruction accesses ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/pointers/MemoryTouches.h"
@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// Step of a copy whose length is known at run time only: a line.
+/// Step of a copy whose length is known only at run time: a cache line.
 static constexpr uint64_t CopyStepBytes = 64;
 
 SmallVector<Touch, 2> touchesOf(Instruction &I) {
@@ -38,7 +38,7 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
       Touches.push_back({Copy->getRawSource(), Bytes, false, /*Gathers=*/false, /*Walks=*/!Length});
     return Touches;
   }
-  // Masked loads and stores, gathers and scatters, generic ones and the target's own.
+  // Masked loads and stores, gathers and scatters, both generic ones and the target's own.
   StringRef Name = Call->getCalledFunction()->getName();
   const bool Gathers = Name.contains("gather") || Name.contains("scatter");
   if (!Gathers && Call->getIntrinsicID() != Intrinsic::masked_load &&
@@ -47,7 +47,7 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
   for (Value *Operand : Call->args()) {
     if (!Operand->getType()->isPtrOrPtrVectorTy() || isa<Constant>(Operand))
       continue;
-    // A vector of addresses made from one base is that base's object.
+    // A vector of addresses computed from one base counts as an access to the base's object.
     if (auto *G = dyn_cast<GetElementPtrInst>(Operand);
         G && !G->getPointerOperandType()->isVectorTy())
       Operand = G->getPointerOperand();
@@ -56,8 +56,8 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
   return {};
 }
 
-/// Input functions: where the buffer, the bytes and the count of records are among their arguments;
-/// -1: no count.
+/// An input function: the argument indices of the buffer, the bytes and the count of records. Count
+/// -1: it has no count.
 struct InputRow {
   StringRef Name;
   unsigned Arguments, To, Bytes;

@@ -1,7 +1,8 @@
-//===- PointerConstraints.cpp - how a unit moves pointers ------------------===//
+//===- PointerConstraints.cpp - the constraints of PointerOrigins ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which constraint each instruction, call, initializer and callback puts on the pointers of PointerOrigins.
+// Collects the constraints of PointerOrigins from a unit. Each instruction, call, initializer and
+// callback adds those of the pointers that it moves.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/LlvmVersions.h"
 #include "passes/pointers/PointerOrigins.h"
@@ -35,7 +36,8 @@ const Function *calledFunction(const CallBase &Call) {
   return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
-/// The pointer that \p V, an integer, is made of by constants only (tags set and cleared); null if none.
+/// Returns the pointer from which \p V, an integer, is computed with constants only, as code does
+/// that sets and clears tags. Null if there is none.
 const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
   if (auto *P = dyn_cast<PtrToIntOperator>(V))
     return P->getPointerOperand();
@@ -54,7 +56,8 @@ const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
   }
 }
 
-/// Functions that end an object, write nothing but bounds and null into a Fortran descriptor, or only look at it.
+/// True for functions that keep no pointer. They free an object, write only bounds and null into a
+/// Fortran descriptor, or only read it.
 bool keepsNoPointer(StringRef Name) {
   static constexpr StringRef Names[] = {"munmap",
                                         "numa_free",
@@ -134,14 +137,15 @@ void PointerOrigins::collectGlobals(Module &M) {
     nodeOf(&G);
     if (G.hasInitializer())
       collectInitializer(ObjectOf[&G], G.getInitializer(), 0, M.getDataLayout());
-    // Another unit may read and write it.
+    // Another unit may read and write the variable.
     if (!G.hasLocalLinkage() && !(G.isConstant() && G.hasInitializer()))
       addPoints(World, locationOf(ObjectOf[&G], 0));
   }
 }
 
 void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) {
-  // Where no other unit can call it, and its address does not leave (markEscaped()), all its callers are visible.
+  // All callers are visible if no other unit can call the function and its address does not leave
+  // the unit (markEscaped()).
   if (!F.hasLocalLinkage() || (F.hasAddressTaken() && (Coarse || !addressIsSeen(F))))
     openToWorld(F);
   const NodeId Return = returnOf(F);
@@ -223,7 +227,7 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
       }
       break;
     }
-    default: // phi, select, casts, aggregates, vectors: the union of the operands
+    default: // phi, select, casts, aggregates, vectors: union of the operands
       if (!carriesPointer(I.getType()))
         break;
       if (isa<LandingPadInst, VAArgInst>(I)) {
@@ -258,7 +262,8 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
     } else {
       addPoints(nodeOf(&Call), locationOf(O, 0));
     }
-    // And on as any call: what the function puts into the memory is found by the objects made inside.
+    // Also handled like any call below: objects made inside show what the function puts into the
+    // memory.
   } else if (Call.hasFnAttr(SiteIdAttr)) {
     std::optional<AllocFamily> Family = allocationFamily(Call);
     unsigned O = newObject(&Call);
@@ -277,7 +282,7 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   if (auto *II = dyn_cast<IntrinsicInst>(&Call)) {
     if (auto *Copy = dyn_cast<AnyMemTransferInst>(II))
       MoveContents(Copy->getRawDest(), Copy->getRawSource());
-    else if (GivesPointer) // launder.invariant.group, ptrmask, ssa.copy ...: of the operands
+    else if (GivesPointer) // launder.invariant.group, ptrmask, ssa.copy ...: copies of the operands
       for (const Use &Op : II->args())
         if (carriesPointer(Op->getType()))
           addCopy(nodeOf(Op), nodeOf(&Call));
@@ -285,7 +290,7 @@ void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
   }
   const Function *Callee = calledFunction(Call);
   if (Callee && Callee->getName() == "__smalloc_v1_touch")
-    return; // our own promotion point keeps nothing
+    return; // libsmalloc's promotion point keeps no pointer
   if (Callee && !Callee->isDeclaration() && !Callee->isInterposable()) {
     bindCallee(Call, *Callee);
     return;
@@ -314,7 +319,7 @@ PointerOrigins::NodeId PointerOrigins::returnOf(const Function &F) {
   return Return;
 }
 
-/// Code that the unit does not show may call \p F; false if that was known.
+/// Lets code outside of the unit call \p F; false if that was known already.
 bool PointerOrigins::openToWorld(const Function &F) {
   if (auto It = ObjectOf.find(&F);
       It != ObjectOf.end() && std::exchange(Objects[It->second].Open, true))
@@ -326,7 +331,7 @@ bool PointerOrigins::openToWorld(const Function &F) {
   return true;
 }
 
-/// What \p Call hands to \p Callee, a function of the unit, and back.
+/// Copies the arguments of \p Call to \p Callee, a function of the unit, and its result back.
 void PointerOrigins::bindCallee(const CallBase &Call, const Function &Callee) {
   for (unsigned I = 0; I < Call.arg_size(); ++I) {
     if (!carriesPointer(Call.getArgOperand(I)->getType()))
@@ -334,13 +339,14 @@ void PointerOrigins::bindCallee(const CallBase &Call, const Function &Callee) {
     if (I < Callee.arg_size())
       addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(Callee.getArg(I)));
     else
-      addCopy(nodeOf(Call.getArgOperand(I)), World); // variadic part
+      addCopy(nodeOf(Call.getArgOperand(I)), World); // variadic argument
   }
   if (carriesPointer(Call.getType()))
     addCopy(returnOf(Callee), nodeOf(&Call));
 }
 
-/// What \p Call hands to code that the unit does not show (\p Callee, with \p TLI, if it has a name), and back.
+/// Passes the pointers in the arguments of \p Call to code outside of the unit, and lets it return
+/// any. \p Callee, with \p TLI: the function if it has a name; else null.
 void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
                                    const TargetLibraryInfo *TLI) {
   const bool GivesPointer = carriesPointer(Call.getType());
@@ -354,7 +360,8 @@ void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
     // Library functions that return their argument (strcpy, strcat) keep no copy of it.
     if (Library && Call.paramHasAttr(I, Attribute::Returned))
       continue;
-    // A pointer that only the result carries (strcpy, strchr) stays in the unit. qsort keeps no pointer, but calls its last.
+    // A pointer that only the result contains (strcpy, strchr) stays in the unit. qsort keeps no
+    // pointer, but it calls its last argument.
     if (mayKeep(Call, I) || (Known == LibFunc_qsort && I == 3))
       addCopy(nodeOf(Call.getArgOperand(I)), World);
     else if (GivesPointer && mayReturn(Call, I))
@@ -365,7 +372,9 @@ void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
     addPoints(nodeOf(&Call), UnknownLoc);
 }
 
-/// pthread_create(thread, attributes, start, argument) and thrd_create(thread, start, argument): no !callback metadata.
+/// Copies the argument of a new thread to the thread's start function. pthread_create(thread,
+/// attributes, start, argument) and thrd_create(thread, start, argument) have no !callback
+/// metadata.
 void PointerOrigins::bindThreadStart(CallBase &Call, const Function &Callee) {
   unsigned At = Callee.getName() == "pthread_create" ? 2
                 : Callee.getName() == "thrd_create"  ? 1
@@ -377,7 +386,8 @@ void PointerOrigins::bindThreadStart(CallBase &Call, const Function &Callee) {
     addCopy(nodeOf(Call.getArgOperand(At + 1)), nodeOf(Start->getArg(0)));
 }
 
-/// libstdc++ links the nodes of its lists and trees out of line: each node may come to hold each other one.
+/// Adds the constraints of libstdc++ functions that link nodes of lists and trees, whose code is
+/// not in the unit. Any node may then hold any other node. False if \p Callee is no such function.
 bool PointerOrigins::bindContainerLink(CallBase &Call, const Function &Callee) {
   if (!Callee.getName().contains("_List_node_base") && !Callee.getName().contains("_Rb_tree_"))
     return false;
@@ -399,7 +409,8 @@ bool PointerOrigins::bindContainerLink(CallBase &Call, const Function &Callee) {
   return true;
 }
 
-/// A pointer that leaves as an integer is as good as gone; differences, comparisons and hashes keep no pointer.
+/// Marks a pointer as escaped if an integer made from it leaves the function. Differences,
+/// comparisons and hashes keep no pointer.
 void PointerOrigins::collectInteger(Instruction &PtrToInt) {
   SmallVector<const Instruction *, 8> Stack{&PtrToInt};
   SmallPtrSet<const Instruction *, 8> Seen;
@@ -430,7 +441,8 @@ void PointerOrigins::collectInteger(Instruction &PtrToInt) {
   }
 }
 
-/// What an access's type tag names, be it a field or any object of a type; the world for one without a tag.
+/// Returns the node of the memory that an access' type tag names: a field, or any object of a type.
+/// Returns World for an access without a tag.
 PointerOrigins::NodeId PointerOrigins::namedMemory(const Instruction &Access) {
   if (NodeId Field = namedField(Access))
     return Field;
@@ -444,9 +456,10 @@ PointerOrigins::NodeId PointerOrigins::namedMemory(const Instruction &Access) {
   return Memory;
 }
 
-/// The node of the field that \p Access names by its struct-path type tag, or by the class that it is computed from; 0 if it
-/// names none. A member of a member (a vector's pointer in a class) gives back what was stored to it, and what was stored to
-/// such members of whatever class.
+/// Returns the node of the field that \p Access names by its struct-path type tag, or by the class
+/// that its address is computed from; 0 if it names none. A load of a member of a member (a
+/// vector's pointer in a class) gives two kinds of pointers: those stored to that member, and those
+/// stored to it where the outer class was unknown.
 PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
   const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
   const MDNode *Base = nullptr;
@@ -471,12 +484,13 @@ PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
   }
   const MemberPath Path = Members.of(Access);
   if (Path.empty() || (Path.size() == 1 && Path[0].Direct)) {
-    // A vector of the library that is no argument is an element or a variable: no member of a class.
+    // A library's vector that is not an argument is an array element or a variable, no class
+    // member.
     const bool Member = !Base || !isLibraryClass(typeName(Base)) ||
                         isa<Argument>(getUnderlyingObject(getLoadStorePointerOperand(&Access)));
     return isa<StoreInst>(Access) && Member ? Loose : Any;
   }
-  // Of several classes around it the innermost, by which that class's own functions know the place.
+  // Of several classes around the member, takes the innermost, by which its own functions name it.
   const MemberLevel &In = Path[Path.size() - (Path.size() > 1 && Path.back().Direct ? 2 : 1)];
   const NodeId Member = NodeIn(NamedMembers[{In.Class, In.Offset}]);
   if (Base) {

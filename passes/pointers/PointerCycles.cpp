@@ -1,10 +1,11 @@
-//===- PointerCycles.cpp - pointers that are each other's copies ------------===//
+//===- PointerCycles.cpp - joins pointers that copy from each other ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which nodes of PointerOrigins are one. Nodes that copy from each other in a circle (loops, recursion, containers that
-// hand iterators round) point to the same in the end: as one node they take a set along once instead of round after round
-// (Hardekopf and Lin, PLDI 2007). A circle with a step of some bytes in it is a walk: it comes to every field, so it goes to the object
-// as a whole at once, instead of making one field after the other (Pearce, Kelly and Hankin, TOPLAS 2007).
+// Joins nodes of PointerOrigins that copy from each other in a cycle (loops, recursion, containers
+// that pass iterators around). In the end they have the same set. As one node they propagate a set
+// once instead of round after round (Hardekopf and Lin, PLDI 2007). A cycle with a shift by some
+// bytes is a walk that reaches every field. The walk goes to the object as a whole at once, instead
+// of creating one field after the other (Pearce, Kelly and Hankin, TOPLAS 2007).
 //===----------------------------------------------------------------------===//
 #include "passes/pointers/PointerOrigins.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,12 +16,12 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Steps of the budget from one look for cycles to the next, for each node that there is: a look visits each node and edge once.
+/// Budget steps per node between two searches for cycles. A search visits each node and edge once.
 constexpr unsigned StepsANode = 8;
 
 } // namespace
 
-/// All of \p Cycle become its first.
+/// Joins all nodes of \p Cycle into its first.
 void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
   const NodeId Into = Cycle.front();
   Node &One = Nodes[Into];
@@ -39,7 +40,7 @@ void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
     Same[N] = Into;
   }
   auto Unique = [](auto &List) {
-    std::sort(List.begin(), List.end()); // llvm::sort is qsort here
+    std::sort(List.begin(), List.end()); // llvm::sort would call qsort here
     List.erase(llvm::unique(List), List.end());
   };
   for (SmallVectorImpl<NodeId> *List :
@@ -55,28 +56,29 @@ void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
   llvm::erase(One.Shifts, std::pair<NodeId, int64_t>(Into, 0));
   Unique(One.Shifts);
   Unique(One.NamedLoads);
-  // Each edge has seen what its own node pointed to.
+  // Each edge has received only its own node's set, so the joined set is pending for all.
   One.Pending = Points;
   One.Passed = false;
   if (!Points.empty())
     queue(Into);
 }
 
-/// Tarjan's algorithm, without recursion, over copies and steps.
+/// Finds the cycles with Tarjan's algorithm, without recursion, over copies and shifts; joins each.
+/// Also ranks the nodes for the worklist and sets when the next search is due.
 void PointerOrigins::collapseCycles() {
   struct State {
-    unsigned Number = 0, Low = 0; ///< 0: not met yet
+    unsigned Number = 0, Low = 0; ///< 0: not visited yet
     bool Open = false;
   };
   std::vector<State> States(Nodes.size());
   Ranks.assign(Nodes.size(), 0);
   unsigned Done = 0;
-  SmallVector<std::pair<NodeId, size_t>, 32> Path; ///< nodes, and their edges that are done
-  SmallVector<NodeId, 32> Open, Cycles;            ///< one cycle behind the other, by Ends
+  SmallVector<std::pair<NodeId, size_t>, 32> Path; ///< nodes, and how many of their edges are done
+  SmallVector<NodeId, 32> Open, Cycles;            ///< Cycles: one after another, up to Ends
   SmallVector<size_t, 16> Ends;
   unsigned Number = 0;
   auto Enter = [&](NodeId N) {
-    if (Nodes[N].Copies.empty() && Nodes[N].Shifts.empty()) { // done at once
+    if (Nodes[N].Copies.empty() && Nodes[N].Shifts.empty()) { // done without a visit
       States[N] = {++Number, Number, false};
       Ranks[N] = ++Done;
       return;
@@ -134,17 +136,18 @@ void PointerOrigins::collapseCycles() {
   NextLook = Budget > Until ? Budget - Until : 0;
 }
 
-/// Will all that is known already take more steps than the budget had? Sets only grow: a node comes to point to as many places as
-/// any that it copies from does, and each edge takes each of them along once at least.
+/// True if what is known already will take more steps than the whole budget. Sets only grow: a node
+/// gets at least as many places as any node that it copies from, and each edge propagates each
+/// place at least once.
 bool PointerOrigins::exceedsBudget() const {
-  std::vector<NodeId> Order(Ranks.size() +
-                            1); // by rank, of which each node that is not another has its own
+  // Nodes by rank. Each node that represents itself has a rank of its own.
+  std::vector<NodeId> Order(Ranks.size() + 1);
   for (NodeId N = 0; N < Ranks.size(); ++N)
     if (Same[N] == N)
       Order[Ranks[N]] = N + 1;
   std::vector<unsigned> Least(Nodes.size());
   size_t Steps = 0;
-  for (NodeId Next : llvm::reverse(Order)) { // those first that others copy from
+  for (NodeId Next : llvm::reverse(Order)) { // nodes that others copy from come first
     if (Next == 0)
       continue;
     const NodeId N = Next - 1;

@@ -1,4 +1,4 @@
-//===- PointerOrigins.cpp - which sites can a pointer come from? ------------===//
+//===- PointerOrigins.cpp - the allocation sites of a pointer ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/pointers/PointerOrigins.h"
@@ -18,18 +18,19 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Fields of one object kept apart; beyond it they are one.
+/// Fields of one object that are distinguished; further ones share one location.
 constexpr size_t MaxFields = 64;
-/// Words of a set that one step of the budget copies: as much work as an edge without any.
+/// Words of a set that one step of the budget copies: as much work as an edge without words.
 constexpr size_t WordsAStep = 4;
 
-/// Steps of different lengths of one set that are kept, for others of the same length.
+/// Shifted copies of one set that are kept for other edges with the same shift.
 constexpr size_t MaxMoved = 8;
 
-/// From so many places on, what is loaded from them, or stored to them, has a node of its own.
+/// Least number of places for which a load or store gets a shared node.
 constexpr unsigned ManyPlaces = 8;
 
-/// Sites told of a pointer by name: where thousands meet, each would be judged by each walk of the unit.
+/// Most sites of a pointer known by name. With thousands, each walk of the unit would evaluate each
+/// of them.
 constexpr size_t MaxSitesByName = 512;
 
 size_t costOfCopy(const LocationSet &Set) { return 1 + Set.words() / WordsAStep; }
@@ -56,7 +57,8 @@ PointerOrigins::PointerOrigins(Module &M, GetTLI TLI, const AllocationWrappers &
   forgetConstraints();
 }
 
-/// Once all is solved, only what each node points to is asked for: a seventh of it all.
+/// Frees the constraint graph after solving. Queries need only the points-to sets, a seventh of the
+/// memory.
 void PointerOrigins::forgetConstraints() {
   Nodes.clear();
   LocationIds = decltype(LocationIds)();
@@ -70,7 +72,7 @@ void PointerOrigins::forgetConstraints() {
   NamedMembers = decltype(NamedMembers)();
 }
 
-/// With memory known by name only.
+/// Discards the first attempt and prepares another with memory known by name only.
 void PointerOrigins::startAgain() {
   Coarse = true;
   OutOfBudget = false;
@@ -166,7 +168,7 @@ PointerOrigins::LocationId PointerOrigins::shifted(LocationId L, int64_t By) {
   return locationOf(Old.ObjectIndex, Old.Offset + By);
 }
 
-/// \p Places moved on \p By bytes; \p Known: what has been moved already.
+/// Returns \p Places shifted by \p By bytes. \p Known caches shifted copies of the same set.
 const LocationSet &
 PointerOrigins::shifted(const LocationSet &Places, int64_t By,
                         SmallVectorImpl<std::pair<int64_t, LocationSet>> &Known) {
@@ -183,7 +185,7 @@ PointerOrigins::shifted(const LocationSet &Places, int64_t By,
   return Moved;
 }
 
-/// False if the budget does not allow \p Steps any more: nothing is to be done then but to give up.
+/// Takes \p Steps from the budget; false if it does not have as many, and then solving ends.
 bool PointerOrigins::spend(size_t Steps) {
   if (Budget < Steps)
     OutOfBudget = true;
@@ -225,7 +227,7 @@ void PointerOrigins::addCopy(NodeId From, NodeId To) {
 }
 
 void PointerOrigins::addShift(NodeId From, NodeId To, int64_t By) {
-  if (Coarse) { // an object is one place: fields are told apart by name
+  if (Coarse) { // an object is one place, and fields are distinguished by name
     addCopy(From, To);
     return;
   }
@@ -282,7 +284,8 @@ void PointerOrigins::storeTo(NodeId From, LocationId L) {
   addCopy(From, O.WroteAll);
 }
 
-/// The node by which \p Own loads from \p Places, or stores to them, and whether its edges to them are still to be made.
+/// Returns the node by which \p Own loads from or stores to \p Places, and whether its edges to
+/// them have yet to be made.
 std::pair<PointerOrigins::NodeId, bool>
 PointerOrigins::sharedBetween(SharedNodes &Known, const LocationSet &Places, NodeId Own) {
   if (Places.count() < ManyPlaces)
@@ -322,21 +325,21 @@ void PointerOrigins::solve() {
     }
     const NodeId N = Worklist.top().second;
     Worklist.pop();
-    Node &From = Nodes[N]; // stays where it is
+    Node &From = Nodes[N]; // a BlockList's element does not move
     From.Queued = false;
     if (Same[N] != N)
       continue;
     From.Passed = true;
     LocationSet New;
     std::swap(New, From.Pending);
-    // Each edge takes the new part of the set along: copies by words, the others each place on its own.
+    // Charges each edge for the new part of the set: copies by words, the other edges by places.
     if (!spend(1 + From.Copies.size() * costOfCopy(New) +
                (From.Loads.size() + From.Stores.size() + From.Shifts.size()) * (1 + New.count())))
       return;
-    // Indexes, not iterators: rules below may append to the lists.
+    // Uses indices instead of iterators, because the rules below may append to the lists.
     for (size_t I = 0; I < From.Copies.size(); ++I)
       addPoints(From.Copies[I], New);
-    SmallVector<std::pair<int64_t, LocationSet>, MaxMoved> Moved; // many steps are equally long
+    SmallVector<std::pair<int64_t, LocationSet>, MaxMoved> Moved; // many shifts are equally long
     for (size_t I = 0; I < From.Shifts.size(); ++I) {
       auto [To, By] = From.Shifts[I];
       addPoints(To, shifted(New, By, Moved));
@@ -355,13 +358,13 @@ void PointerOrigins::solve() {
   }
 }
 
-/// True if something has escaped that had not before.
+/// Marks the objects that unknown code can reach; true if another object has escaped.
 bool PointerOrigins::markEscaped() {
-  // What the world can reach through any field of what it holds is the world's as well.
+  // Whatever unknown code can reach through any field of an object that it has is its own as well.
   SmallVector<unsigned, 16> Stack;
   LocationSet Seen, SeenLocations;
   auto Visit = [&](const LocationSet &Set) {
-    LocationSet New; // most of a set was met before
+    LocationSet New; // most of a set was visited before
     SeenLocations.insert(Set, New);
     for (LocationId L : New)
       if (Seen.insert(Locations[L].ObjectIndex))
@@ -386,7 +389,8 @@ bool PointerOrigins::markEscaped() {
         openToWorld(*F);
       continue;
     }
-    // What unknown code stores into an escaped object is unknown: fields read from it may be anything.
+    // Unknown code may store anything into an escaped object, so loads of its fields may give
+    // anything.
     for (auto &[Offset, L] : O.Offsets)
       addPoints(Locations[L].Contents, UnknownLoc);
   }
@@ -457,7 +461,7 @@ const LocationSet &PointerOrigins::heldBy(unsigned ObjectIndex) const {
   Known = std::make_unique<LocationSet>();
   LocationSet Seen;
   for (auto &[Offset, Field] : Objects[ObjectIndex].Offsets) {
-    LocationSet New; // fields hold much the same
+    LocationSet New; // an object's fields hold much the same pointers
     Seen.insert(PointsTo[representative(Locations[Field].Contents)], New);
     New.eachOf(SiteLocations, [&](LocationId L) { Known->insert(Locations[L].ObjectIndex); });
   }

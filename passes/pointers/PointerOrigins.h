@@ -1,18 +1,23 @@
-//===- PointerOrigins.h - which sites can a pointer come from? --------------===//
+//===- PointerOrigins.h - the allocation sites of a pointer -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which allocation sites of the unit an address may point into, through SSA, arguments and returns, struct
-// fields, globals, arrays of pointers, callbacks (OpenMP, pthread_create), and calls through pointers (IndirectCalls.cpp).
+// Computes which allocation sites of the unit an address may point into. Follows pointers through
+// SSA, arguments and returns, struct fields, globals, arrays of pointers, callbacks (OpenMP,
+// pthread_create), and calls through pointers (IndirectCalls.cpp).
 //
-// Andersen's inclusion constraints (Andersen 1994), field-sensitive by constant byte offset (Pearce, Kelly and Hankin 2004),
-// solved with a worklist and difference propagation. The answer steers an estimate, it proves nothing: what unknown
-// code may store is one marker, "unknown", not every escaped object.
+// Solves Andersen's inclusion constraints (Andersen 1994), field-sensitive by constant byte offset
+// (Pearce, Kelly and Hankin 2004), with a worklist and difference propagation. The result steers an
+// estimate and proves nothing. So one marker, "unknown", stands for whatever unknown code may
+// store, instead of every escaped object.
 //
-// Nothing moves while constraints are collected: sets go along the edges when all of a node's are known, and each copy of a set is
-// charged. Steps are budgeted. A unit that exceeds the budget (large C++ units, where everything meets in a few library
-// functions) is solved once more with memory known by name only: what is stored to a field of a type, a load of that
-// field may give (coarse()). That is linear in the unit. Where what is known at a look for cycles asks for more steps than there
-// are, the first attempt ends there. Beyond the budget again, every answer is "unknown" (gaveUp()).
+// No set moves while constraints are collected. A node's set goes along its edges when all edges
+// are known. Steps are budgeted, and each copy of a set is charged. The first attempt ends early if
+// a search for cycles shows that it needs more steps than the budget has.
+//
+// A unit that exceeds the budget is solved once more with memory known by name only (coarse()): a
+// load of a field may give whatever is stored to that field of the type. Such units are large C++
+// units, where all pointers meet in a few library functions. The second attempt is linear in the
+// unit. If it exceeds the budget as well, every answer is "unknown" (gaveUp()).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_POINTERORIGINS_H
 #define SMALLOC_PASSES_POINTERORIGINS_H
@@ -43,48 +48,49 @@ class PointerOrigins {
 public:
   using GetTLI = llvm::function_ref<const llvm::TargetLibraryInfo &(llvm::Function &)>;
 
-  /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit operations; the default
-  /// takes well under a second.
+  /// Builds and solves the constraints of \p M. \p Budget: propagation steps, each a few bit
+  /// operations. The default takes well under a second.
   PointerOrigins(llvm::Module &M, GetTLI TLI, const AllocationWrappers &Wrappers,
                  unsigned Budget = 400000);
 
   struct Answer {
     llvm::SmallVector<const llvm::CallBase *, 4> Sites; ///< in program order
-    bool Unknown = false; ///< also something that the unit does not show
+    bool Unknown = false; ///< true: the pointer may also come from outside of the unit
   };
-  /// Where the address \p Pointer may point.
+  /// Returns where the address \p Pointer may point.
   const Answer &originsOf(const llvm::Value *Pointer) const;
 
-  /// Sites whose pointers are stored in the memory that \p Pointer points to.
+  /// Returns the sites whose pointers are stored in the memory that \p Pointer points to.
   const llvm::SmallVector<const llvm::CallBase *, 4> &contentsOf(const llvm::Value *Pointer) const;
 
-  /// Variables of the program that \p Pointer may point into.
+  /// Returns the program's global variables that \p Pointer may point into.
   llvm::SmallVector<const llvm::GlobalVariable *, 2> variablesOf(const llvm::Value *Pointer) const;
 
   /// True if code outside of the unit can get the site's pointer.
   bool escapes(const llvm::CallBase *Site) const;
 
-  /// Functions that \p Pointer may point to; none if there are too many to tell.
+  /// Returns the functions that \p Pointer may point to; none if there are too many.
   llvm::SmallVector<const llvm::Function *, 2> functionsOf(const llvm::Value *Pointer) const;
-  /// Functions that \p Call reaches through a pointer, as far as the unit shows; other units' among them.
+  /// Returns the functions that \p Call reaches through a pointer, as far as the unit shows them.
+  /// They include functions of other units.
   llvm::ArrayRef<const llvm::Function *> calleesOf(const llvm::CallBase &Call) const;
-  /// Calls through pointers that reach \p F, in program order.
+  /// Returns the calls through pointers that reach \p F, in program order.
   llvm::ArrayRef<const llvm::CallBase *> indirectCallsOf(const llvm::Function &F) const;
 
-  /// What it took to solve.
+  /// The size of the constraints and the work of solving them.
   struct Effort {
-    size_t Nodes = 0; ///< pointers, those that are one once each
-    size_t Edges = 0; ///< copies between them, the first attempt's among them
-    size_t Words = 0; ///< of sets that went along an edge
-    size_t Steps = 0; ///< of the budget
+    size_t Nodes = 0; ///< pointers; those joined into one node count once
+    size_t Edges = 0; ///< copies between pointers, including those of the first attempt
+    size_t Words = 0; ///< words of sets that were copied along an edge
+    size_t Steps = 0; ///< steps of the budget that were used
   };
   const Effort &effort() const { return Took; }
 
-  /// For others who ask of the same unit.
+  /// Returns the member paths, for other analyses of the same unit.
   MemberPaths &members() { return Members; }
 
   bool gaveUp() const { return OutOfBudget; }
-  /// Fields were told apart by their type's name only.
+  /// True if fields were distinguished only by the name of their type.
   bool coarse() const { return Coarse; }
 
 private:
@@ -93,15 +99,15 @@ private:
   static constexpr int64_t AnyOffset = INT64_MIN;
 
   struct Object {
-    const llvm::Value *Origin = nullptr; ///< site call, global, alloca; null: the unknown world
+    const llvm::Value *Origin = nullptr; ///< site call, global, alloca; null: unknown code's memory
     const llvm::CallBase *Site = nullptr;
-    bool Code = false;    ///< a function
-    bool Open = false;    ///< one that unknown code may call
-    bool Escaped = false; ///< what it holds was handed to the world
+    bool Code = false;    ///< the object is a function
+    bool Open = false;    ///< a function that unknown code may call
+    bool Escaped = false; ///< unknown code has got what the object holds
     llvm::SmallVector<std::pair<int64_t, LocationId>, 4> Offsets;
-    LocationId Whole = 0; ///< the one of any offset; 0: none yet
-    NodeId ReadAll = 0;   ///< what all fields are copied to, for those who read any; 0: nobody does
-    NodeId WroteAll = 0;  ///< what is stored to an unknown field, copied to all
+    LocationId Whole = 0; ///< location of any offset; 0: not created yet
+    NodeId ReadAll = 0;   ///< gets copies of all fields, for loads of any field; 0: no such load
+    NodeId WroteAll = 0;  ///< is copied to all fields: stores to an unknown field; 0: no such store
   };
   struct Location {
     unsigned ObjectIndex;
@@ -109,22 +115,23 @@ private:
     NodeId Contents;
   };
   struct Node {
-    LocationSet Pending; ///< what its edges have not had yet
+    LocationSet Pending; ///< part of the node's set that its edges have not received yet
     llvm::SmallVector<NodeId, 4> Copies;
     llvm::SmallVector<NodeId, 2> Loads, Stores;
     llvm::SmallVector<std::pair<NodeId, int64_t>, 1> Shifts;
-    llvm::SmallVector<std::pair<NodeId, NodeId>, 1>
-        NamedLoads; ///< named field, target: if the address is unknown
+    /// Pairs (named field, target) of loads that also copy from the field if the address is
+    /// unknown.
+    llvm::SmallVector<std::pair<NodeId, NodeId>, 1> NamedLoads;
     bool Queued = false;
-    bool Passed = false; ///< its edges have had all that it points to, but for what is pending
+    bool Passed = false; ///< the edges have received the whole set except for Pending
   };
   struct IndirectCall {
     const llvm::CallBase *Call;
     NodeId Called;
     bool Unknown = false;
-    bool TooMany = false; ///< functions that it may call
-    bool Looked = false;
-    LocationSet Seen = {}; ///< what it pointed to at the last look
+    bool TooMany = false;  ///< the call may reach more functions than it is bound to
+    bool Looked = false;   ///< bindIndirectCalls() has visited the call
+    LocationSet Seen = {}; ///< what Called pointed to at the last visit
     llvm::SmallVector<const llvm::Function *, 2> Bound = {};
   };
 
@@ -177,21 +184,22 @@ private:
   bool markEscaped();
   NodeId representative(NodeId N) const {
     while (Same[N] != N)
-      N = Same[N] = Same[Same[N]]; // half the way for the next who asks
+      N = Same[N] = Same[Same[N]]; // halves the path for the next search
     return N;
   }
   void collapseCycles();
   bool exceedsBudget() const;
   void join(llvm::ArrayRef<NodeId> Cycle);
 
-  /// Sites' objects whose pointers are in any field of that one. Many pointers point to the same few objects, whose fields hold
-  /// much: each object is asked once, when all is solved.
+  /// Returns the sites' objects whose pointers are in any field of that object. Computed once per
+  /// object, after solving: many pointers point to the same few objects, whose fields hold much.
   const LocationSet &heldBy(unsigned ObjectIndex) const;
   mutable llvm::DenseMap<unsigned, std::unique_ptr<LocationSet>> Held;
 
-  /// What \p Pointer points to, and its node; null if that is not known.
+  /// Returns what \p Pointer points to, and its node in \p Of; null if that is not known.
   const LocationSet *pointsOf(const llvm::Value *Pointer, NodeId &Of) const;
-  /// Answers by what is pointed to: many pointers are one node, and many nodes point to the same places.
+  /// Cached answers for one set of places. Many pointers share a node, and many nodes have the same
+  /// set.
   struct Known {
     std::optional<Answer> Origins;
     std::optional<llvm::SmallVector<const llvm::CallBase *, 4>> Contents;
@@ -200,23 +208,25 @@ private:
   mutable std::map<LocationSet, Known> KnownOfPlaces;
   Known &knownOf(NodeId N) const;
   const Answer Nowhere = {{}, /*Unknown=*/true};
-  LocationSet SiteLocations; ///< in objects of sites
+  LocationSet SiteLocations; ///< all locations in objects of sites
 
-  /// The sites of the objects \p Indices, in program order. Where a context may have made the object, the allocations inside its
-  /// function are not told as well.
+  /// Returns the sites of the objects \p Indices, in program order. If a context may have made an
+  /// object, leaves out the allocations inside the context's function.
   llvm::SmallVector<const llvm::CallBase *, 4> sitesOf(const LocationSet &Indices) const;
 
   const AllocationWrappers &Wrappers;
-  llvm::DenseSet<uint64_t> CopyEdges; ///< from << 32 | to
-  /// What is loaded from, and stored to, many places: one node of all that do so, instead of an edge from each to each.
+  llvm::DenseSet<uint64_t> CopyEdges; ///< edges as from << 32 | to
+  /// Shared nodes of the loads from, and of the stores to, the same many places. A shared node
+  /// replaces an edge from each load or store to each place.
   SharedNodes LoadedFrom, StoredTo;
-  Effort Took; ///< with the attempt that exceeded the budget
+  Effort Took; ///< includes the attempt that exceeded the budget
   size_t MovedWords = 0;
-  BlockList<Node> Nodes;            ///< until all is solved
-  BlockList<LocationSet> PointsTo;  ///< by node
-  mutable std::vector<NodeId> Same; ///< itself, or one of its cycle: see representative()
+  BlockList<Node> Nodes;            ///< freed after solving
+  BlockList<LocationSet> PointsTo;  ///< set of each node
+  mutable std::vector<NodeId> Same; ///< the node itself or one of its cycle: representative()
   std::vector<Location> Locations;
-  /// An object and an offset. All objects have much the same offsets.
+  /// Hash of an object and an offset. Mixes both well, since all objects have much the same
+  /// offsets.
   struct PlaceInfo {
     using Place = std::pair<unsigned, int64_t>;
     static Place getEmptyKey() { return {~0u, 0}; }
@@ -228,28 +238,31 @@ private:
   };
   llvm::DenseMap<PlaceInfo::Place, LocationId, PlaceInfo> LocationIds;
   BlockList<Object> Objects;
-  /// Nodes with something pending, those first that others copy from: what comes to a node by several ways goes on at once.
+  /// Nodes with a pending set. Nodes that others copy from come first, so a set that reaches a node
+  /// in several ways goes on only once.
   std::priority_queue<std::pair<unsigned, NodeId>> Worklist; ///< by rank
-  std::vector<unsigned> Ranks; ///< by node; of those that were there when cycles were looked for
+  std::vector<unsigned> Ranks; ///< rank of each node that existed at the last search for cycles
   llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
   std::vector<IndirectCall> IndirectCalls;
-  LocationSet AmongMany; ///< what calls point to that may call too many functions
+  LocationSet AmongMany; ///< targets of calls that may reach too many functions
   llvm::DenseMap<const llvm::Function *, llvm::SmallVector<const llvm::CallBase *, 2>>
-      IndirectCallsOf; ///< in program order; once all is solved
+      IndirectCallsOf; ///< in program order; filled after solving
   llvm::DenseMap<const llvm::CallBase *, unsigned> IndirectCallOf;
-  /// Fields by name (struct type, offset): what is stored to a field of unknown memory, the same field gives back.
+  /// Fields by name (struct type, offset): a load of a field of unknown memory gives what was
+  /// stored to the same field.
   llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> NamedFields;
-  /// Of a class of C++, what is stored without a word of what the object is inside of; and by such words (class, offset).
+  /// Fields of C++ classes: what is stored where the class around the object is unknown.
   llvm::DenseMap<std::pair<const llvm::Metadata *, uint64_t>, NodeId> LooseFields;
-  llvm::DenseMap<std::pair<llvm::StringRef, uint64_t>, NodeId> NamedMembers;
+  llvm::DenseMap<std::pair<llvm::StringRef, uint64_t>, NodeId>
+      NamedMembers; ///< fields by surrounding class and offset in it
   MemberPaths Members;
-  NodeId World;          ///< what unknown code holds
-  LocationId UnknownLoc; ///< the one location of the unknown world
+  NodeId World;          ///< pointers that unknown code has
+  LocationId UnknownLoc; ///< the only location of unknown code's memory
   const llvm::DataLayout *Layout;
   unsigned Budget, WholeBudget;
-  unsigned NextLook; ///< budget at which cycles are looked for again
+  unsigned NextLook; ///< the next search for cycles is due when the budget is down to this
   bool OutOfBudget = false;
   bool Coarse = false;
 };

@@ -1,9 +1,10 @@
-//===- VirtualKeys.cpp - what virtual functions get and return --------------===//
+//===- VirtualKeys.cpp - arguments and results of virtual functions ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the keys of virtual functions: a class and a place in its table. A caller knows the class that its pointer is declared to point
-// to; the unit with a class's table knows which function is there, and the classes that it is derived from, by its type information. So
-// float *data() of a class of one unit meets the loop of another that calls it through a base. Second bases have no keys.
+// Computes the keys of virtual functions: a class and a slot of its table. A caller knows the
+// declared class of its pointer. The unit that has a class' table knows the function in each slot,
+// and the base classes from the type information. So a class' float *data() in one unit matches a
+// loop of another unit that calls it through a base. Bases other than the first have no keys.
 //===----------------------------------------------------------------------===//
 #include "passes/pointers/KeyedSummary.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,8 +18,9 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
+/// Most base classes that are followed.
 constexpr unsigned MaxBases = 8;
-/// In front of a table's functions: the offset of the object, and its type information.
+/// Slots before a table's functions: the object's offset and its type information.
 constexpr unsigned FirstFunction = 2;
 
 const GlobalVariable *globalAt(const Constant *Init, unsigned I) {
@@ -28,7 +30,8 @@ const GlobalVariable *globalAt(const Constant *Init, unsigned I) {
              : nullptr;
 }
 
-/// The type information of the class that objects of \p Type begin with; null: there is none, or it is not in the unit.
+/// Returns the type information of the base class at the start of an object of \p Type; null if
+/// there is none or the unit does not have it.
 const GlobalVariable *firstBase(const GlobalVariable &Type) {
   constexpr unsigned Single = 2, First = 4; // fields of __si_class_type_info, __vmi_class_type_info
   const Constant *Init = Type.hasInitializer() ? Type.getInitializer() : nullptr;
@@ -47,7 +50,8 @@ const GlobalVariable *firstBase(const GlobalVariable &Type) {
 
 } // namespace
 
-/// \p Argument: its number, from 0; -1: the result.
+/// Returns the key of an argument or the result of the virtual function in \p Slot of \p Class.
+/// \p Argument: index from 0; -1: the result.
 uint64_t KeyNames::virtualKey(StringRef Class, uint64_t Slot, int Argument) {
   const std::string What = Argument < 0 ? "result" : "argument " + utostr(unsigned(Argument) + 1);
   const std::string Of = What + " of virtual function " + utostr(Slot) + " of ";
@@ -58,10 +62,10 @@ uint64_t KeyNames::virtualKey(StringRef Class, uint64_t Slot, int Argument) {
   });
 }
 
-/// The key by which \p Call knows what it gets or hands on; 0 if it is no virtual call.
+/// Returns the key of the argument or the result of \p Call; 0 if it is no virtual call.
 uint64_t KeyNames::virtualKeyOf(const CallBase &Call, int Argument) {
   auto *Called = dyn_cast<LoadInst>(Call.getCalledOperand());
-  if (!Called || Call.arg_empty() || Argument == 0) // the object's members have keys
+  if (!Called || Call.arg_empty() || Argument == 0) // for the object itself, its members have keys
     return 0;
   APInt Offset(Layout.getIndexTypeSizeInBits(Called->getPointerOperand()->getType()), 0);
   auto *Table = dyn_cast<LoadInst>(Called->getPointerOperand()->stripAndAccumulateConstantOffsets(
@@ -76,7 +80,8 @@ uint64_t KeyNames::virtualKeyOf(const CallBase &Call, int Argument) {
              : 0;
 }
 
-/// Calls \p Emit for what the functions in the unit's tables have to do with the keys of their places.
+/// Calls \p Emit for each flow between the functions in the unit's tables and the keys of their
+/// slots.
 void KeyNames::relateTables(function_ref<void(uint64_t From, uint64_t To)> Emit) {
   for (const GlobalVariable &Table : M.globals()) {
     if (!Table.getName().starts_with("_ZTV") || !Table.hasInitializer())

@@ -1,4 +1,4 @@
-//===- AllocationSites.cpp - which calls allocate? -----------------------===//
+//===- AllocationSites.cpp - the calls that allocate ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/AllocationSites.h"
@@ -16,10 +16,11 @@ namespace {
 
 constexpr StringRef HostedMetadata = "smalloc.hosted";
 
-/// mmap of private, anonymous, readable and writable memory at any address, of no special kind.
+/// True if \p Call, of mmap, maps private, anonymous, readable and writable memory at any address,
+/// with no other flags that matter.
 bool mapsPlainMemory(const CallBase &Call) {
   const Triple T = targetTriple(*Call.getModule());
-  if (!T.isOSLinux() || !(T.isX86() || T.isAArch64() || T.isRISCV())) // the numbers below
+  if (!T.isOSLinux() || !(T.isX86() || T.isAArch64() || T.isRISCV())) // targets of these numbers
     return false;
   constexpr uint64_t ReadWrite = 3, PrivateAnonymous = 0x22, NoReserve = 0x4000, Populate = 0x8000;
   auto *Protection = dyn_cast<ConstantInt>(Call.getArgOperand(2)),
@@ -104,7 +105,7 @@ bool isHostTarget(const Triple &Target) {
          Target.getEnvironment() != Triple::GNUILP32 && Target.getEnvironment() != Triple::MuslX32;
 }
 
-/// The unit is code of a processor that the program's host drives, whatever the processor.
+/// True for OpenMP code of a device, whatever the device's processor is.
 static bool isDeviceCode(const Module &M) { return M.getModuleFlag("openmp-device"); }
 
 static bool isSanitized(const Module &M) {

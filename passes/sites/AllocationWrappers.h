@@ -1,18 +1,23 @@
 //===- AllocationWrappers.h - functions that return fresh memory ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which functions are seen through: those whose every result is null or fresh from an allocation (xmalloc,
-// pool constructors), of any depth, and those of the unit that put nothing else where one of their arguments points to. A call of one is a site of its own, a context: programs allocate hot tables and
-// cold buffers through the same malloc call.
+// Finds wrappers, functions of the unit that hand out fresh memory. A wrapper returns only null or
+// memory fresh from an allocation (xmalloc, pool constructors), at any depth. Or it stores only
+// these pointers where one of its arguments points to. A call of a wrapper is a site of its own,
+// called a context, because programs allocate hot tables and cold buffers through the same malloc
+// call.
 //
-// The context's cell goes down as a hidden last argument of a second entry of the function, not in a thread-local
-// variable: an argument is right under exceptions, longjmp, recursion, signals and coroutines, needs no restoring, and
-// cannot be left behind for an allocation that has nothing to do with it. What it cannot do is cross to another linked
-// image or go through a function pointer: such calls decide as the allocation inside does.
+// The context's cell is passed as a hidden last argument of a second entry of the function, not in
+// a thread-local variable. An argument is right under exceptions, longjmp, recursion, signals and
+// coroutines. It needs no restoring and cannot remain for an unrelated allocation. It cannot cross
+// to another linked image or go through a function pointer. Such calls use the decision of the
+// allocation inside.
 //
-// Across units the caller does not know whether the function allocates. A call that looks like it (declared with the
-// attributes malloc or alloc_size, a pointer made of a 64-bit number, or such a number beside the address of one pointer)
-// goes through a thunk that looks for the other entry's record, a weak hidden symbol: the linker settles it.
+// The caller does not know whether a function of another unit allocates. A call that looks like an
+// allocation goes through a thunk. The thunk looks for the record of the function's second entry, a
+// weak hidden symbol that the linker resolves. A call looks like an allocation if its function is
+// declared malloc or alloc_size, if it makes a pointer from a 64-bit number, or if it takes a
+// 64-bit number beside the address of one pointer.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ALLOCATIONWRAPPERS_H
 #define SMALLOC_PASSES_ALLOCATIONWRAPPERS_H
@@ -26,44 +31,49 @@
 namespace smalloc {
 
 inline constexpr llvm::StringRef ContextIdAttr = "smalloc-context"; ///< 16 hex digits
-/// Of a call by which another unit's function may hand out memory: through which argument.
+/// Attribute of a call by which another unit's function may hand out memory: index of the argument.
 inline constexpr llvm::StringRef OutAttr = "smalloc-out";
 
-/// Has \p Call the form of an allocation by a function of another unit?
+/// True if \p Call has the form of an allocation by a function of another unit.
 bool mayBeWrapperCall(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
-/// The argument of \p Call by which another unit's function may hand out fresh memory: the one address of a pointer, beside a 64-bit
-/// number; -1: none has that form. To be asked before the first optimisation, which forgets what is a pointer.
+/// Returns the index of the argument of \p Call through which another unit's function may hand out
+/// fresh memory. It is the only address of a pointer, beside a 64-bit number. -1: no argument has
+/// that form. Has to be called before the first optimisation, which loses which memory holds a
+/// pointer.
 int mayHandOutThrough(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
-/// Do the declaration's attributes say that the result is fresh memory?
+/// True if the attributes of \p F, a declaration, say that the result is fresh memory.
 bool isDeclaredFresh(const llvm::Function &F);
 
 /// A function of the unit that returns fresh memory, or hands it out through an argument.
 struct AllocationWrapper {
   llvm::Function *F = nullptr;
   llvm::SmallVector<llvm::CallBase *, 2> Fresh; ///< the calls whose result it returns
-  int Out = -1; ///< the argument that points to where it puts the memory; -1: it returns it
-  int SizeArgument = -1;                ///< what all of them allocate; -1: not one argument
-  std::optional<uint64_t> ConstantSize; ///< of all of them
-  /// One of the calls only has the form of an allocation: this function of another unit has to be a wrapper, too.
+  int Out = -1;          ///< argument that points to where it stores the memory; -1: it returns it
+  int SizeArgument = -1; ///< argument that is the size of all; -1: not one argument
+  std::optional<uint64_t> ConstantSize; ///< constant size of all of them
+  /// Set if one of the calls only has the form of an allocation. This function of another unit has
+  /// to be a wrapper, too.
   const llvm::Function *Condition = nullptr;
-  bool Exported = false; ///< other units of the image may call its other entry
+  bool Exported = false; ///< other units of the image may call its second entry
 };
 
 class AllocationWrappers {
 public:
-  /// Needs the attributes of AllocationSitesPass. Marks the calls that are contexts as sites.
+  /// Finds the unit's wrappers, and marks the calls that are contexts as sites.
+  /// REQUIRES: AllocationSitesPass has set its attributes.
   AllocationWrappers(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
 
-  /// Null: not a function of the unit that is seen through.
+  /// Returns the wrapper \p F; null if \p F is not a wrapper of the unit.
   const AllocationWrapper *find(const llvm::Function *F) const;
   const AllocationWrapper *calledBy(const llvm::CallBase &Call) const;
   llvm::ArrayRef<const AllocationWrapper *> all() const { return Order; }
-  /// The argument of \p Call, a site, that points to where it puts its block; -1: it returns it.
+  /// Returns the index of the argument of \p Call, a site, that points to where it stores its
+  /// block; -1: it returns the block.
   int outArgument(const llvm::CallBase &Call) const;
 
-  /// A marked call that is no allocation itself.
+  /// True if \p Call is a marked call that is not an allocation itself.
   bool isContext(const llvm::CallBase &Call) const { return Contexts.contains(&Call); }
-  /// The allocations inside the function that the context \p Call calls, at any depth.
+  /// Returns the allocations, at any depth, inside the function that the context \p Call calls.
   llvm::ArrayRef<const llvm::CallBase *> inside(const llvm::CallBase &Call) const;
 
 private:
@@ -76,8 +86,8 @@ private:
   llvm::FunctionAnalysisManager &FAM;
   llvm::DenseMap<const llvm::Function *, std::unique_ptr<AllocationWrapper>> Wrappers;
   llvm::DenseSet<const llvm::Function *> InProgress, Rejected;
-  llvm::SmallVector<const AllocationWrapper *, 8> Order; ///< in the unit's order
-  size_t LoopInstructionsLeft = 0; ///< that may still be compiled a second time
+  llvm::SmallVector<const AllocationWrapper *, 8> Order; ///< the wrappers in the unit's order
+  size_t LoopInstructionsLeft = 0; ///< instructions in loops that may still be compiled twice
   llvm::DenseSet<const llvm::CallBase *> Contexts;
   llvm::DenseMap<const llvm::CallBase *, llvm::SmallVector<const llvm::CallBase *, 4>> Inside;
 };

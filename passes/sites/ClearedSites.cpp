@@ -1,4 +1,4 @@
-//===- ClearedSites.cpp - a calloc that was malloc and memset ---------------===//
+//===- ClearedSites.cpp - calloc made from malloc and memset ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/ClearedSites.h"
@@ -16,10 +16,11 @@ namespace {
 
 constexpr StringRef ClearableMetadata = "smalloc.clearable";
 
-/// Structures that are cleared are of no interest, and most functions clear some.
+/// Smallest constant memset that counts. Cleared structures do not matter, and most functions clear
+/// some.
 constexpr uint64_t LeastBytes = 65536;
 
-/// The function, line and column that \p Call is written in; empty: not known.
+/// Returns the function, file, line and column of \p Call in the source; empty: not known.
 std::string placeOf(const CallBase &Call) {
   const DILocation *At = Call.getDebugLoc();
   if (!At || At->getLine() == 0)
@@ -60,7 +61,7 @@ void keepClearableSites(Module &M) {
         continue;
       auto Text = [&](StringRef S) { return MDString::get(C, S); };
       auto [It, New] = Places.try_emplace(Place);
-      // A macro can put two calls at one source location. A location alone cannot name either of them then.
+      // A macro can put two calls at one source location, which then identifies neither of them.
       It->second =
           New ? MDNode::get(C, {Text(Place), Text(Call->getFnAttr(SiteIdAttr).getValueAsString()),
                                 Text(Call->getFnAttr(SiteFunctionAttr).getValueAsString())})
@@ -83,7 +84,7 @@ ClearableSites::ClearableSites(Module &M) {
 }
 
 bool ClearableSites::takeOver(CallBase &Call) {
-  // What the program itself calls has an id by now. The optimiser's calloc asks for one object.
+  // The program's own calls have an id by now. The optimiser's calloc asks for one object.
   auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(0));
   if (!Count || !Count->isOne())
     return false;

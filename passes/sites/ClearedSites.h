@@ -1,10 +1,10 @@
-//===- ClearedSites.h - a calloc that was malloc and memset -----------------===//
+//===- ClearedSites.h - calloc made from malloc and memset ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what stays known of a malloc whose memory is cleared at once. The optimiser makes one
-// calloc of both before anything is decided, without attributes: the site would lose its id, its
-// name, and that the program writes all of it. The calloc keeps the malloc's place in the source,
-// by which it is found again.
+// Keeps the identity of a malloc whose memory is cleared at once. The optimiser replaces malloc and
+// memset by one calloc without attributes before the plugin decides anything. The site would lose
+// its id, its name, and the fact that the program writes all of it. The calloc keeps the malloc's
+// source location, by which this file finds the malloc again.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_CLEAREDSITES_H
 #define SMALLOC_PASSES_CLEAREDSITES_H
@@ -15,19 +15,19 @@
 
 namespace smalloc {
 
-/// Of a calloc: the program has malloc and a memset of all its bytes.
+/// Attribute of a calloc: the source has a malloc and a memset of all its bytes.
 inline constexpr llvm::StringRef ClearedAttr = "smalloc-cleared";
 
-/// Keeps the ids and places of the unit's mallocs, if anything in it clears memory. Needs the
-/// sites' attributes.
+/// Records the ids and source locations of the unit's mallocs if any code in it clears memory.
+/// REQUIRES: the sites have their attributes.
 void keepClearableSites(llvm::Module &M);
 
-/// What was kept, until the sites are numbered for the last time.
+/// The records of keepClearableSites(), for the last numbering of the sites.
 class ClearableSites {
 public:
   explicit ClearableSites(llvm::Module &M);
-  /// Marks \p Call, which has no id, if the optimiser made it of malloc and memset; true if it has
-  /// the malloc's id now.
+  /// Marks \p Call, which has no id, if the optimiser made it from malloc and memset. True if it
+  /// now has the malloc's id.
   bool takeOver(llvm::CallBase &Call);
 
 private:

@@ -64,9 +64,10 @@ Fit fitOf(const Type *T, char C) {
   }
 }
 
-/// \p Argument of an integer type as the callee's 64-bit parameter finds it. Up to 32 bits the call says how it is extended;
-/// beyond, only where the calling convention keeps narrow integers extended to a whole register. Everywhere else instructions of
-/// 32 bits have made it, which clear the rest.
+/// Returns \p Argument as the callee finds it in a 64-bit parameter. Up to 32 bits, the call's
+/// attributes say how it is extended. Beyond, it is sign-extended only where the calling convention
+/// keeps narrow integers extended to a whole register. Elsewhere 32-bit instructions have made the
+/// value, and they clear the upper half.
 Value *asPassed(IRBuilder<> &B, const CallBase &Call, unsigned I) {
   Value *Argument = Call.getArgOperand(I);
   const bool Signed = Call.paramHasAttr(I, Attribute::SExt);
@@ -86,7 +87,7 @@ Fit fitOf(const CallBase &Call, const Function &Callee, StringRef Types) {
       fitOf(F.getReturnType(), Types[0]) != Fit::Exact)
     return Fit::Not;
   Fit Worst = Fit::Exact;
-  if (F.isVarArg()) { // f(): what is passed makes the type; f(size_t, ...) is another function
+  if (F.isVarArg()) { // f(): the arguments make the type; f(size_t, ...) is another function
     if (Callee.isVarArg() && Callee.arg_size() > 0)
       return Fit::Not;
     Worst = Fit::Convertible;
@@ -105,8 +106,8 @@ const FamilyRow *calledRow(const CallBase &Call) {
   const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Callee || !Callee->isDeclaration())
     return nullptr;
-  // By name and prototype: "allockind" is inferred later in the pipeline, and a hand-written ::operator new is
-  // "nobuiltin", which only forbids eliding it.
+  // Compares name and prototype. The attribute "allockind" is inferred later in the pipeline. A
+  // hand-written ::operator new is "nobuiltin", which only forbids eliding it.
   const StringRef Name = Callee->getName();
   const auto *Row = find_if(Families, [&](const FamilyRow &R) { return R.Name == Name; });
   return Row == std::end(Families) ? nullptr : Row;
@@ -122,7 +123,7 @@ void callByPrototype(CallBase &Call, StringRef Types) {
     Value *Passed = Call.getArgOperand(I);
     if (Types[I + 1] == 'l' && !Passed->getType()->isIntegerTy(64)) {
       Passed = asPassed(B, Call, I);
-      Attributes = Attributes.removeParamAttributes(C, I); // of the other type
+      Attributes = Attributes.removeParamAttributes(C, I); // they belong to the old type
     }
     Arguments.push_back(Passed);
     Parameters.push_back(Passed->getType());

@@ -1,9 +1,10 @@
 //===- Prototypes.h - the allocation functions and their types -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists the allocation functions by name and prototype, and compares a call with the prototype: the size of a
-// call may have another width, or the call no prototype at all (an old declaration). Such a call can be given
-// the library's prototype; any other mismatch is left alone.
+// Lists the allocation functions by name and prototype, and compares a call with the prototype. A
+// call's size may have another width, or the call may have no prototype at all (an old
+// declaration). This call can be given the library's prototype. A call with any other mismatch is
+// left alone.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PROTOTYPES_H
 #define SMALLOC_PASSES_PROTOTYPES_H
@@ -15,7 +16,8 @@
 
 namespace smalloc {
 
-/// One thunk and one entry of the runtime for each family (hazard: new must fall back to the same new).
+/// Families of allocation functions. Each has one thunk and one entry of the runtime (hazard: new
+/// must fall back to the same new).
 enum class AllocFamily {
   Malloc,
   Calloc,
@@ -33,22 +35,23 @@ enum class AllocFamily {
   NewArrayAligned,
   NewAlignedNothrow,
   NewArrayAlignedNothrow,
-  Wrapper, ///< no allocation function: a function that returns fresh memory (AllocationWrappers)
-  FortranAllocate, ///< ALLOCATE in flang's runtime (STAT=, POINTER): the block goes into the descriptor
-  FortranAssign, ///< an assignment that may (re)allocate its left side
-  FortranSource, ///< ALLOCATE with SOURCE=, which is copied into the block
-  FortranCopyIn, ///< a contiguous copy of a section, for a procedure that takes no other
-  Mapping,       ///< anonymous memory: mmap, numa_alloc and its forms
+  Wrapper, ///< a function that returns fresh memory (AllocationWrappers), no allocation function
+  FortranAllocate, ///< ALLOCATE in flang's runtime (STAT=, POINTER): stores into the descriptor
+  FortranAssign,   ///< an assignment that may (re)allocate its left side
+  FortranSource,   ///< ALLOCATE with SOURCE=, whose value is copied into the block
+  FortranCopyIn,   ///< a contiguous copy of a section, for a procedure that requires one
+  Mapping,         ///< anonymous memory: mmap, numa_alloc and its forms
 };
 
 struct FamilyRow {
   AllocFamily Family;
   llvm::StringRef Name;
-  llvm::StringRef
-      Types; ///< result, then parameters: p pointer, l 64 bits, i 32 bits, b one bit, v void
+  /// Types of the result, then of the parameters: p pointer, l 64 bits, i 32 bits, b one bit, v
+  /// void.
+  llvm::StringRef Types;
 };
 
-/// How what a call passes and takes fits the prototype that the function has in its library.
+/// Degree to which the types of a call fit the library's prototype of the function.
 enum class Fit { Not, Convertible, Exact };
 
 /// Returns all rows.
@@ -57,14 +60,17 @@ llvm::ArrayRef<FamilyRow> allocationFunctions();
 /// Returns how the types of \p Call, a call of \p Callee, fit \p Types (FamilyRow::Types).
 Fit fitOf(const llvm::CallBase &Call, const llvm::Function &Callee, llvm::StringRef Types);
 
-/// Returns the row of the declared allocation function that \p Call calls by name; null if there is none.
+/// Returns the row of the declared allocation function that \p Call calls by name; null if there
+/// is none.
 const FamilyRow *calledRow(const llvm::CallBase &Call);
 
-/// Makes \p Call, which is Convertible, a call of the prototype \p Types. The declaration stays as it is: to LLVM the
-/// function is none that it knows, so only the size changes its type.
+/// Replaces \p Call, which is Convertible, by a call of the prototype \p Types. The declaration
+/// stays as it is. LLVM does not know the function by that declaration, so only the size changes
+/// its type.
 void callByPrototype(llvm::CallBase &Call, llvm::StringRef Types);
 
-/// Calls \p Do(call, row, fit) for each direct call in \p M whose types are not those of the library.
+/// Calls \p Do(call, row, fit) for each direct call in \p M whose types are not those of the
+/// library.
 /// REQUIRES: \p Skip is true for functions that the plugin leaves alone.
 void forForeignPrototypes(llvm::Module &M, llvm::function_ref<bool(const llvm::Function &)> Skip,
                           llvm::function_ref<void(llvm::CallBase &, const FamilyRow &, Fit)> Do);

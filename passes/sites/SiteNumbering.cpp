@@ -26,7 +26,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// A file or what the operating system gives is mapped: most calls of mmap are no allocations.
+/// Emits a remark for a call that is left alone because of its prototype. Emits none for mmap, most
+/// of whose calls map files or devices and allocate nothing.
 void emitPrototypeRemark(const CallBase &Call, const FamilyRow &Row, FunctionAnalysisManager &FAM) {
   if (Row.Name.starts_with("mmap"))
     return;
@@ -40,7 +41,8 @@ void emitPrototypeRemark(const CallBase &Call, const FamilyRow &Row, FunctionAna
       });
 }
 
-/// Path of the unit's source relative to \p Root, with '/' separators; the same wherever the tree is checked out.
+/// Returns the path of the unit's source relative to \p Root, with '/' separators. The path is the
+/// same wherever the tree is checked out.
 std::string relativeSource(const Module &M, StringRef Root) {
   SmallString<256> Source(M.getSourceFileName()), Base(Root);
   if (Base.empty())
@@ -59,8 +61,8 @@ std::string relativeSource(const Module &M, StringRef Root) {
   return sys::path::convert_to_slash(Relative);
 }
 
-/// A call that may turn out to be a context: of a function that looks like an allocator, or of one in this unit that
-/// calls anything like it (nothing more is known before the first optimisation).
+/// True if \p Call may turn out to be a context. It calls a function that looks like an allocator,
+/// or a function of this unit that calls one. More is not known before the first optimisation.
 bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
   const Function *Callee = Call.getCalledFunction();
   if (!Callee || !mayBeWrapperCall(Call, TLI))
@@ -74,8 +76,8 @@ bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
   });
 }
 
-/// A call that may turn out to hand out memory through an argument: of a function of this unit that calls anything like an
-/// allocation. \p Known: what was found of such functions.
+/// True if \p Call may turn out to hand out memory through an argument. It calls a function of this
+/// unit that contains anything like an allocation. \p Known: results for functions met before.
 bool mayHandOut(const CallBase &Call, const TargetLibraryInfo &TLI,
                 DenseMap<const Function *, bool> &Known) {
   const Function *Callee = Call.getCalledFunction();
@@ -158,7 +160,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       Key += '\0';
       Key += utostr(Ordinal);
       if (Phase == When::Later)
-        Key += " late"; // must not meet the id of an early site with the same ordinal
+        Key += " late"; // avoids the id of an early site with the same ordinal
       LLVMContext &Context = M.getContext();
       Call->addFnAttr(Attribute::get(
           Context, IdAttr, utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));

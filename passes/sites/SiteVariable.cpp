@@ -1,4 +1,4 @@
-//===- SiteVariable.cpp - which array is allocated? -------------------------===//
+//===- SiteVariable.cpp - the variable that an allocation is stored in ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/SiteVariable.h"
@@ -18,10 +18,10 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Steps from a result to the place that it is stored in, members inside each other, and uses looked at.
+/// Limits: steps from a result to where it is stored, or nested members; and uses searched.
 constexpr unsigned MaxSteps = 16, MaxUses = 64;
 
-/// Where \p Pointer, or a descriptor made of it, is stored.
+/// Returns the address at which \p Pointer, or a descriptor made from it, is stored.
 const Value *storedAt(const Value *Pointer) {
   for (unsigned Step = 0; Step < MaxSteps; ++Step) {
     const Value *Next = nullptr;
@@ -44,13 +44,13 @@ const Value *storedAt(const Value *Pointer) {
 const DILocalVariable *declaredAt(const Value *Place) {
   for (const DbgVariableRecord *Record : findDVRDeclares(const_cast<Value *>(Place)))
     return Record->getVariable();
-  if (auto *Local = dyn_cast<AllocaInst>(Place)) // clang tracks assignments instead
+  if (auto *Local = dyn_cast<AllocaInst>(Place)) // clang's assignment tracking has other records
     for (const DbgVariableRecord *Record : at::getDVRAssignmentMarkers(Local))
       return Record->getVariable();
   return nullptr;
 }
 
-/// What the unnamed copy of a descriptor at \p Local is copied to at once.
+/// Returns the address that the unnamed descriptor at \p Local is copied to at once.
 const Value *copiedTo(const AllocaInst &Local) {
   unsigned Looked = 0;
   for (const User *U : Local.users()) {
@@ -72,7 +72,7 @@ const DIType *withoutNames(const DIType *Type) {
   return Type;
 }
 
-/// Appends the names of the member \p Offset bytes into \p Type; false if there is none.
+/// Appends to \p Name the names of the member \p Offset bytes into \p Type; false if there is none.
 bool appendMember(const DIType *Type, uint64_t Offset, char Separator, std::string &Name) {
   bool Any = false;
   for (unsigned Depth = 0; Depth < MaxSteps; ++Depth) {
@@ -100,7 +100,7 @@ bool appendMember(const DIType *Type, uint64_t Offset, char Separator, std::stri
   return Any;
 }
 
-/// "a" of flang's _QMmodFprocEa; what clang names is demangled.
+/// Returns the variable's name: "a" for flang's _QMmodFprocEa, and the demangled name for clang's.
 std::string globalName(StringRef Name) {
   if (!Name.starts_with("_Q"))
     return demangle(Name);
@@ -134,7 +134,7 @@ std::string variableOf(const CallBase &Call, const Value *Place) {
       Type = Local->getType();
       const DISubprogram *In = Call.getFunction()->getSubprogram();
       Fortran = In && In->getUnit() && In->getUnit()->getProducer().contains("flang");
-    } else if (auto *Load = dyn_cast<LoadInst>(Base)) { // a member of what a variable points to
+    } else if (auto *Load = dyn_cast<LoadInst>(Base)) { // member of the object a variable points to
       const DILocalVariable *Of = declaredAt(Load->getPointerOperand());
       auto *Pointer = Of ? dyn_cast_or_null<DIDerivedType>(withoutNames(Of->getType())) : nullptr;
       if (Pointer && appendMember(Pointer->getBaseType(), Offset, '.', Name))
@@ -144,7 +144,7 @@ std::string variableOf(const CallBase &Call, const Value *Place) {
       Place = copiedTo(*Unnamed);
       continue;
     }
-    // A descriptor is the array; its own members are none of the program's.
+    // A descriptor stands for the array; its own members are not the program's.
     if (Type && !isa_and_nonnull<DICompositeType>(withoutNames(Type)))
       return Offset == 0 ? Name : std::string();
     if (!appendMember(Type, Offset, Fortran ? '%' : '.', Name) && Offset != 0 && !Name.empty())

@@ -1,9 +1,10 @@
-//===- SiteVariable.h - which array is allocated? ---------------------------===//
+//===- SiteVariable.h - the variable that an allocation is stored in --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the source calls the memory of an allocation: the variable, or member, that its pointer or its descriptor is stored in.
-// It is asked before the first optimisation. Names of globals are always there (flang's encode module, procedure and variable); those of
-// locals, arguments and members come from debug information.
+// Finds the source name of an allocation's memory: the variable or member that its pointer or its
+// descriptor is stored in. Runs before the first optimisation. Names of globals are always
+// available; flang's names encode module, procedure and variable. Names of locals, arguments and
+// members come from debug information.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SITEVARIABLE_H
 #define SMALLOC_PASSES_SITEVARIABLE_H
@@ -14,10 +15,11 @@
 
 namespace smalloc {
 
-/// Of a site: the name of what gets its memory.
+/// Attribute of a site: the name of the variable that gets its memory.
 inline constexpr llvm::StringRef SiteVariableAttr = "smalloc-variable";
 
-/// Empty: unknown. \p Place: where \p Call itself stores its pointer, or what is a descriptor; null: it returns it.
+/// Returns the name of the variable that gets the memory of \p Call; empty: unknown. \p Place:
+/// where \p Call itself stores its pointer or descriptor; null: it returns the pointer.
 std::string variableOf(const llvm::CallBase &Call, const llvm::Value *Place);
 
 } // namespace smalloc

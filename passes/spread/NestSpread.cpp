@@ -13,15 +13,16 @@
 namespace smalloc {
 namespace {
 
-/// Iterations taken of an inner loop of unknown count when one iteration of an outer loop is asked for: what is unknown must
-/// not push everything else out.
+/// Most iterations assumed for an inner loop of unknown count when one iteration of an outer loop
+/// is evaluated. An unknown count must not displace the pages of all other references.
 constexpr uint64_t AssumedInside = 16;
 
-/// Accesses of a run before a stride is believed: one anywhere, one stride, the same again.
+/// Accesses of a run before the prefetcher follows it: the first, one stride, and the same stride
+/// again.
 constexpr double Unfollowed = 3;
 
-/// Pages in the two kinds of entries, as many as it takes to hold them: more than there are pages where they crowd into
-/// few sets.
+/// Entries that pages take in the two parts of the TLB. More than the number of pages if the pages
+/// crowd into few sets.
 struct Load {
   double Base = 0, Super = 0;
   Load &operator+=(const Load &O) {
@@ -32,19 +33,19 @@ struct Load {
   double total() const { return Base + Super; }
 };
 
-/// How far apart two references of a group are, in iterations of the loops around them.
+/// Distance of two references of a group, in iterations of the loops around them.
 struct Distance {
-  double Shared = 0;     ///< share of the pages of the one that are pages of the other, too
-  size_t CarriedBy = 0;  ///< level whose iterations bring the other to the same page
-  double Iterations = 0; ///< of that level
-  bool Ahead = false;    ///< the reference with the greater offset gets there first
+  double Shared = 0;     ///< share of one reference's pages that the other touches too
+  size_t CarriedBy = 0;  ///< level whose iterations bring the other reference to the same page
+  double Iterations = 0; ///< number of iterations of that level
+  bool Ahead = false;    ///< the reference with the greater offset touches the page first
 };
 
-/// What loops inside a loop touch of one object: sorted by object, then by the loop.
+/// Pages of one object that one inner loop touches; ordered by object, then by loop.
 struct Part {
   bool Known = false;
   unsigned Object = 0;
-  unsigned Inner = 0; ///< 0: in none
+  unsigned Inner = 0; ///< number of the inner loop; 0: directly in the outer one
   double Pages = 0, Limit = INFINITY;
   bool Super = false;
   bool sameObject(const Part &O) const { return Known == O.Known && Object == O.Object; }
@@ -72,7 +73,7 @@ public:
 
 private:
   struct Count {
-    size_t Fits = 0; ///< levels whose pages all stay
+    size_t Fits = 0; ///< innermost levels whose pages all stay in the TLB
     double Misses = 0;
   };
   const Count &count(size_t Index);
@@ -80,7 +81,7 @@ private:
   uint64_t pageOf(const SpreadReference &R) const {
     return R.Superpages ? T.SuperpageBytes : T.PageBytes;
   }
-  /// Only pages of the same kind compete, unless the entries are shared.
+  /// True if \p L fits the TLB. Only pages of the same kind compete unless the entries are shared.
   bool fits(const Load &L, const SpreadReference &Of) const {
     if (T.SharedReach)
       return L.total() <= static_cast<double>(T.ReachPages);
@@ -90,7 +91,7 @@ private:
   double reachOf(const SpreadReference &R) const {
     return static_cast<double>(R.Superpages && !T.SharedReach ? T.SuperpageReach : T.ReachPages);
   }
-  /// What the innermost \p Depth levels of a reference touch.
+  /// Returns the footprint of the innermost \p Depth levels of a reference; computes it once.
   const Footprint &print(size_t Index, size_t Depth) const {
     std::optional<Footprint> &Known = Prints[Index][Depth];
     if (!Known)
@@ -109,12 +110,13 @@ private:
   const SpreadTarget &T;
   std::vector<SpreadReference> Nest;
   mutable std::vector<std::vector<std::optional<Footprint>>>
-      Prints; ///< of each reference, at each depth
+      Prints; ///< cached footprints of each reference at each depth
   std::map<std::pair<unsigned, bool>, bool> LoopFits;
   std::vector<std::optional<Count>> Counts;
 };
 
-/// Entries that a footprint needs. Blocks that start at multiples of g pages use each g-th set, unless they are long.
+/// Returns the TLB entries that a footprint needs. Blocks that start at multiples of g pages use
+/// only each g-th set, unless a block is long.
 double NestMisses::load(const SpreadReference &R, const Footprint &F) const {
   if (T.Sets <= 1 || R.Superpages)
     return F.Pages;
@@ -122,8 +124,9 @@ double NestMisses::load(const SpreadReference &R, const Footprint &F) const {
   return F.Pages * std::max(1.0, Common / std::ceil(F.PagesPerBlock));
 }
 
-/// The distance of \p B from \p A, taken apart into strides of the innermost \p Depth levels, the longest first: each step
-/// of a loop leaves out the share of its iterations that have no counterpart.
+/// Returns the distance of \p B from \p A, decomposed into strides of the innermost \p Depth
+/// levels, longest stride first. Each loop reduces the shared part by the share of its iterations
+/// that have no counterpart.
 Distance NestMisses::distance(const SpreadReference &A, const SpreadReference &B,
                               size_t Depth) const {
   Distance Out;
@@ -154,11 +157,12 @@ Distance NestMisses::distance(const SpreadReference &A, const SpreadReference &B
   return Out;
 }
 
-/// What one execution of \p Loop touches, or the first \p Iterations of it. An object counts once: references of one
-/// group share what their distance lets them; loops that follow each other are taken to walk the same part.
+/// Returns the load of one execution of \p Loop, or of its first \p Iterations. An object counts
+/// once. References of one group share pages according to their distance. Successive inner loops
+/// count as walking the same part of an object.
 Load NestMisses::workingSet(unsigned Loop, uint64_t Iterations) const {
   std::vector<Part> Parts;
-  std::vector<size_t> Before; ///< references of groups, so far
+  std::vector<size_t> Before; ///< references with a group that were handled before
   for (size_t I = 0; I < Nest.size(); ++I) {
     const SpreadReference &R = Nest[I];
     size_t At = 0;
@@ -169,7 +173,7 @@ Load NestMisses::workingSet(unsigned Loop, uint64_t Iterations) const {
     Footprint F = print(I, At + 1);
     if (Iterations < R.Levels[At].Trip) {
       SpreadReference Begun = R;
-      for (size_t I = 0; I < At; ++I) // loops of unknown count inside: a few iterations
+      for (size_t I = 0; I < At; ++I) // limits inner loops of unknown count
         if (Begun.Levels[I].TripAssumed)
           Begun.Levels[I].Trip = std::min(Begun.Levels[I].Trip, AssumedInside);
       Begun.Levels[At].Trip = Iterations;
@@ -217,7 +221,8 @@ size_t NestMisses::levelsThatFit(size_t Index) {
   return Fits;
 }
 
-/// Share of the reference's misses that remain when others of its group have been there before.
+/// Returns the share of the reference's misses that remain although others of its group were there
+/// first.
 double NestMisses::groupShare(size_t Index, size_t Fits) const {
   const SpreadReference &R = Nest[Index];
   double Share = 1;
@@ -227,7 +232,8 @@ double NestMisses::groupShare(size_t Index, size_t Fits) const {
     Distance D = distance(R, Nest[I], R.Levels.size());
     if (D.Shared == 0)
       continue;
-    // The other is there first if it is ahead by some iterations, or earlier in the same one.
+    // The other reference is first if it is some iterations ahead, or earlier in the same
+    // iteration.
     if (D.Iterations > 0 ? !D.Ahead : I > Index)
       continue;
     const bool Kept =
@@ -243,11 +249,11 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
   const SpreadReference &R = Nest[Index];
   const size_t Levels = R.Levels.size(), Varying = innermostVarying(R);
   if (Fits >= Levels)
-    return print(Index, Levels).Pages; // each page is walked once
+    return print(Index, Levels).Pages; // one page walk per page
   const bool Picks = Varying < Levels && R.Levels[Varying].Irregular && Varying >= Fits;
   if (Picks || R.Levels[Fits].Irregular) {
-    // A random place each time: a page of it is cached with probability reach / pages, the pages of all that do so
-    // together.
+    // Each access is to a random place. Its page is cached with probability reach / pages, where
+    // pages counts all objects accessed at random in the same loop.
     const size_t Level = Picks ? Varying : Fits;
     std::map<unsigned, double> Sets;
     for (size_t I = 0; I < Nest.size(); ++I) {
@@ -260,7 +266,7 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
         continue;
       double Limit = objectPages(Other, pageOf(R));
       if (std::isinf(Limit))
-        Limit = I == Index ? print(I).Pages : 0; // unknown beside known: say nothing of it
+        Limit = I == Index ? print(I).Pages : 0; // an unknown size counts only for itself
       const unsigned Key = Other.Object ? Other.Object : UINT32_MAX - static_cast<unsigned>(I);
       Sets[Key] = std::max(Sets[Key], Limit);
     }
@@ -271,17 +277,19 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
     return std::max(Draws * std::max(0.0, 1.0 - reachOf(R) / std::max(Set, 1.0)),
                     std::min(print(Index, Levels).Pages, Draws));
   }
-  // Level Fits + 1 is the first that does not fit. If one iteration of it does, its pages are loaded once in each of its
-  // executions; else each iteration loads anew what it needs: other loops in it have taken the place.
+  // Level Fits + 1 is the first that does not fit. If one iteration of it fits, its pages are
+  // loaded once per execution. Otherwise each iteration loads its pages anew, because other loops
+  // in it have displaced them.
   if (fits(workingSet(R.Levels[Fits].Loop, 1), R))
     return pagesEntered(R, static_cast<unsigned>(Fits + 1), pageOf(R)) *
            iterations(R, Fits + 1, Levels);
   return print(Index, Fits).Pages * iterations(R, Fits, Levels);
 }
 
-/// Share of \p Missed misses that are waited for. A stream is followed from its fourth access on, so that the first page of
-/// each run is waited for, and no other; where other references take even the current page's place, the next two misses are,
-/// too. A run goes on through outer loops that continue where the inner one ends.
+/// Returns the share of \p Missed misses that the processor waits for. The prefetcher follows a
+/// stream from its fourth access on, so the processor waits only for the first page of each run. If
+/// other references displace even the current page, it also waits for the next two misses. A run
+/// continues through outer loops that start where the inner one ends.
 double NestMisses::exposedShare(const SpreadReference &R, double Missed) const {
   if (R.Prefetched)
     return 0;
@@ -319,7 +327,7 @@ SpreadResult NestMisses::result(size_t Index) {
   Out.Pages = print(Index).Pages;
   Out.Accesses = iterations(R, 0, R.Levels.size());
   double Misses = count(Index).Misses;
-  if (R.Object && allFit(Index)) { // all of its pages stay: a page is first touched by one of them
+  if (R.Object && allFit(Index)) { // all pages stay: one reference first touches each page
     double FirstTouches = 0;
     for (size_t I = 0; I < Nest.size(); ++I)
       if (Nest[I].Object == R.Object && allFit(I))
@@ -355,8 +363,8 @@ uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, do
     Sized[0].ObjectBytes = Pages * T.PageBytes;
     return spreadOfFirst(Sized, T).ExposedPerAccess * MissCycles >= MinCycles;
   };
-  // Misses grow with the object: bisect over the number of pages. As a rule they begin to count soon after it outgrows the
-  // reach, so that steps from there, each twice as long, bound the search.
+  // Bisects over the number of pages, since misses grow with the object. Misses usually begin to
+  // count soon after the object outgrows the reach. Steps that double from there bound the search.
   uint64_t Low = 1, High = uint64_t(1) << 36;
   if (!Pays(High))
     return UINT64_MAX;

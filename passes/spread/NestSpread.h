@@ -1,13 +1,16 @@
 //===- NestSpread.h - TLB misses of a loop nest -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how many accesses of each reference of a nest miss a TLB of a given reach, and how many of these misses the
-// processor waits for. docs/spread.md derives it. In short:
-//  - the working set of a loop is what one execution of it touches, all references together, each object once;
-//  - the innermost loops whose working set is within reach keep their pages; the first that is not reloads them;
-//  - references at a fixed distance share pages: what one has touched the other finds, if the reach lasts so long;
-//  - unpredictable references find a page with probability reach / pages;
-//  - a stream waits only for the first page of each run.
+// Computes how many accesses of each reference of a loop nest miss a TLB of a given reach, and for
+// how many of these misses the processor waits. docs/spread.md derives the model. In short:
+//  - A loop's working set is what one execution of the loop touches: all references together, each
+//    object once.
+//  - The innermost loops whose working set is within reach keep their pages. The first loop beyond
+//    reach reloads them.
+//  - References at a fixed distance share pages: the second finds the pages that the first has
+//    touched, if the reach lasts until then.
+//  - An unpredictable reference finds its page with probability reach / pages.
+//  - The processor waits only for the first page of each run of a prefetched stream.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_NESTSPREAD_H
 #define SMALLOC_PASSES_NESTSPREAD_H
@@ -19,12 +22,13 @@ namespace smalloc {
 struct SpreadTarget {
   uint64_t PageBytes = 4096;
   uint64_t ReachPages = 2048;
-  uint64_t PrefetchMaxStrideBytes =
-      2048; ///< a stride up to this is a stream: its walks are overlapped
-  bool PrefetchCrossesPage =
-      true; ///< false: the prefetcher stops at each page, whose walk is waited for
-  uint64_t Sets =
-      1; ///< a page goes into set (page number modulo Sets); 1: fully associative, or hashed
+  /// Longest stride of a prefetched stream; a stream's page walks overlap with other work.
+  uint64_t PrefetchMaxStrideBytes = 2048;
+  /// False: the prefetcher stops at each page end, and the processor waits for the next page's
+  /// walk.
+  bool PrefetchCrossesPage = true;
+  /// A page goes into set (page number modulo Sets). 1: the TLB is fully associative or hashed.
+  uint64_t Sets = 1;
   uint64_t SuperpageBytes = 2u << 20;
   uint64_t SuperpageReach = 1024; ///< superpages that the TLB holds
   bool SharedReach = false; ///< base pages and superpages compete for the same ReachPages entries
@@ -33,23 +37,26 @@ struct SpreadTarget {
 struct SpreadResult {
   double Pages = 0;    ///< distinct pages that one execution of the whole nest touches
   double Accesses = 0; ///< executions of the reference in one execution of the nest
-  double MissesPerAccess =
-      0; ///< TLB misses per access at the target's reach, first touches of the nest included
-  double ExposedPerAccess = 0; ///< those that are not hidden behind a prefetched stream
-  double AccessesPerPage = 0;  ///< Accesses / Pages: below 2 a page is hardly revisited
+  /// TLB misses per access at the target's reach, including the nest's first touches.
+  double MissesPerAccess = 0;
+  double ExposedPerAccess = 0; ///< misses per access that no prefetched stream hides
+  double AccessesPerPage = 0;  ///< Accesses / Pages: below 2 the nest hardly revisits a page
 };
 
-/// Misses of each reference of one nest, the references sharing the reach. Result i belongs to \p Nest[i].
-/// Loops are told apart by SpreadLevel::Loop; without, references of equal depth are taken to sit in the same loops,
-/// shorter level lists in the outer ones.
+/// Returns the misses of each reference of one nest; the references share the reach. Result i
+/// belongs to \p Nest[i]. SpreadLevel::Loop identifies the loops. Without it, references of equal
+/// depth count as being in the same loops, and a reference with fewer levels as being in the outer
+/// ones.
 std::vector<SpreadResult> nestSpread(const std::vector<SpreadReference> &Nest,
                                      const SpreadTarget &T);
 
-/// The result of the first reference alone; the others cost little then.
+/// Returns the result of the first reference only. Cheaper than nestSpread(), which also evaluates
+/// the other references.
 SpreadResult spreadOfFirst(const std::vector<SpreadReference> &Nest, const SpreadTarget &T);
 
-/// Object size in bytes from which walking it costs at least \p MinCycles a access, other sizes being equal, for a
-/// reference whose unknown trip counts follow the object's size. Returns UINT64_MAX when no size does.
+/// Returns the smallest object size in bytes at which walking the object costs at least
+/// \p MinCycles per access. The size bounds the unknown trip counts of \p R; other sizes stay as
+/// they are. \p MissCycles: cost of a miss. UINT64_MAX: no size costs as much.
 uint64_t smallestPayingBytes(const SpreadReference &R, const SpreadTarget &T, double MissCycles,
                              double MinCycles);
 

@@ -8,7 +8,7 @@
 
 namespace smalloc {
 
-/// Page sizes as cells' words and directives name them.
+/// Base-2 logarithms of the page sizes, as cell words and directives hold them.
 inline constexpr unsigned BaseShift = 12, MediumShift = 16, SuperpageShift = 21, GiganticShift = 30;
 
 } // namespace smalloc

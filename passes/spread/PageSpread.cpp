@@ -12,7 +12,7 @@ namespace {
 
 double magnitude(int64_t Stride) { return std::fabs(static_cast<double>(Stride)); }
 
-/// Expected number of distinct pages hit by \p Draws independent draws out of \p Pages.
+/// Returns the expected number of distinct pages in \p Draws independent draws out of \p Pages.
 double distinctOfDraws(double Draws, double Pages) {
   if (std::isinf(Pages))
     return Draws;
@@ -22,10 +22,10 @@ double distinctOfDraws(double Draws, double Pages) {
 /// One loop that moves the address.
 struct Dimension {
   double Stride, Trip;
-  double Least = 0; ///< of a triangle: the shortest that Trip gets
+  double Least = 0; ///< shortest trip count of a triangular nest; 0: not triangular
 };
 
-/// What the strides of the dimensions from \p From on have in common: blocks start at its multiples.
+/// Returns the common divisor of the strides from \p From on; blocks start at its multiples.
 uint64_t pitchOf(const std::vector<Dimension> &Dimensions, size_t From) {
   uint64_t Common = 0;
   for (size_t I = From; I < Dimensions.size(); ++I)
@@ -33,19 +33,21 @@ uint64_t pitchOf(const std::vector<Dimension> &Dimensions, size_t From) {
   return std::max<uint64_t>(Common, 1);
 }
 
-/// Average of ceil(c / Phase) for c evenly between \p Shortest and \p Longest.
+/// Returns the average of ceil(c / Phase) for c evenly distributed from \p Shortest to \p Longest.
 double averageSteps(double Shortest, double Longest, double Phase) {
   const double Low = std::ceil(Shortest / Phase), High = std::ceil(Longest / Phase);
   if (High <= Low || Longest <= Shortest)
     return High;
-  // Integral of the staircase over [Shortest, Longest]; between steps Low and High it is linear but for the two ends.
-  const double First = Low * Phase - Shortest; // on step Low
+  // Integrates the staircase over [Shortest, Longest]. Between steps Low and High it is linear
+  // except for the two ends.
+  const double First = Low * Phase - Shortest; // length on step Low
   const double Last = Longest - (High - 1) * Phase;
   const double Between = (High - 1 - Low) * Phase * (Low + High) / 2; // steps Low + 1 .. High - 1
   return (First * Low + Between + Last * High) / (Longest - Shortest);
 }
 
-/// \p Distinct: pages that overlapping dimensions share count once.
+/// Counts the pages that the innermost \p Depth levels touch. \p Distinct: a page shared by
+/// overlapping dimensions counts once.
 Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
   const double Page = static_cast<double>(PageBytes);
   const double Element = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
@@ -53,7 +55,7 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
   const size_t End = std::min<size_t>(Depth, R.Levels.size());
   std::vector<Dimension> Dimensions;
   Dimensions.reserve(End);
-  double Draws = 1, Share = 1; // Share: of the bounding box of far-apart dimensions, the triangle
+  double Draws = 1, Share = 1; // Share: the triangle's part of the far-apart dimensions' box
   bool Irregular = false;
   for (size_t I = 0; I < End; ++I) {
     const SpreadLevel &L = R.Levels[I];
@@ -64,8 +66,8 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
       Dimensions.push_back({magnitude(L.StrideBytes), static_cast<double>(L.Trip)});
     }
   }
-  // A triangle of two loops that both move the address: the far-apart dimension is as long as it ever gets, the close
-  // one varies along it.
+  // In a triangle of two loops that both move the address, the far-apart dimension gets its
+  // greatest length, and the close dimension varies along it.
   for (size_t I = 0; I < End; ++I) {
     const SpreadLevel &L = R.Levels[I];
     if (L.TripMax <= L.Trip || L.Irregular || L.StrideBytes == 0)
@@ -77,14 +79,15 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
     if (!Whole || Own == Dimensions.end())
       continue;
     Own->Trip = static_cast<double>(L.TripMax);
-    // A loop that does not move the address only repeats: what makes it longer or shorter does so for this one, too.
+    // A loop that does not move the address only repeats. If its count varies with an outer loop,
+    // then so does this loop's count.
     unsigned Of = L.TripOf;
     while (R.Levels[Of].StrideBytes == 0 && !R.Levels[Of].Irregular && R.Levels[Of].TripMax &&
            R.Levels[Of].TripOf > Of && R.Levels[Of].TripOf < End)
       Of = R.Levels[Of].TripOf;
     const SpreadLevel &Outer = R.Levels[Of];
     if (Outer.Irregular || Outer.StrideBytes == 0)
-      continue; // the same elements, again and again: the longest execution touches them all
+      continue; // repeats the same elements: the longest execution touches them all
     if (magnitude(L.StrideBytes) < magnitude(Outer.StrideBytes)) {
       Own->Least = static_cast<double>(std::max<uint64_t>(L.TripMin, 1));
       continue;
@@ -96,10 +99,10 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
       Close->Least = std::max(1.0, Close->Trip * static_cast<double>(L.TripMin) /
                                        static_cast<double>(L.TripMax));
   }
-  for (size_t I = 1; I < Dimensions.size(); ++I) // a few, as a rule in order
+  for (size_t I = 1; I < Dimensions.size(); ++I) // few, and usually already in order
     for (size_t K = I; K > 0 && Dimensions[K].Stride < Dimensions[K - 1].Stride; --K)
       std::swap(Dimensions[K], Dimensions[K - 1]);
-  // Two loops over the same step (the window and the position of a convolution) walk one dimension together.
+  // Two loops with the same step (window and position of a convolution) form one dimension.
   for (size_t I = 1; Distinct && I < Dimensions.size();) {
     if (Dimensions[I].Stride == Dimensions[I - 1].Stride) {
       Dimensions[I - 1].Trip += Dimensions[I].Trip - 1;
@@ -122,7 +125,7 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
         Share *= (Least + Trip) / 2 / Trip;
     }
   }
-  // Overlapping dimensions touch no more than what lies between the first and the last address.
+  // Overlapping dimensions touch at most the pages between the first and the last address.
   double Span = Element;
   for (const Dimension &D : Dimensions)
     Span += D.Stride * (D.Trip - 1);
@@ -130,7 +133,8 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
   const double Start = static_cast<double>(R.StartBytes % PageBytes);
   double Affine = Out.PagesPerBlock = std::ceil((Start + Block) / Page);
   if (Blocks > 1) {
-    // A block that starts at any multiple of Phase covers ((ceil(block / Phase) - 1) * Phase) / page + 1 pages on average.
+    // A block that starts at any multiple of Phase covers on average ((ceil(block / Phase) - 1) *
+    // Phase) / page + 1 pages.
     const uint64_t Pitch = pitchOf(Dimensions, FirstApart);
     const double Phase = static_cast<double>(std::gcd(Pitch, PageBytes));
     const double Off = std::fmod(Start, Phase);

@@ -1,4 +1,4 @@
-//===- PayingSizes.cpp - at which sizes of its loops a walk pays ------------===//
+//===- PayingSizes.cpp - loop sizes for which superpages pay ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/spread/PayingSizes.h"
@@ -9,11 +9,11 @@
 namespace smalloc {
 namespace {
 
-/// Iterations of a run that no prefetcher follows for long.
+/// Trip count of a run that is too short for a prefetcher to follow.
 constexpr uint64_t ShortRun = 8;
-/// Larger counts and strides are taken to be as this one.
+/// Largest count or stride that is tried; larger ones count as this one.
 constexpr uint64_t MaxSize = uint64_t(1) << 24;
-/// Of products.
+/// Largest product of sizes.
 constexpr uint64_t MostOfAll = uint64_t(1) << 56;
 
 SpreadReference with(const SpreadReference &R, const std::vector<OpenPlace> &Places,
@@ -35,13 +35,14 @@ SpreadReference with(const SpreadReference &R, const std::vector<OpenPlace> &Pla
   return Out;
 }
 
-/// Does the box hold most of the sizes that pay? Asked at sizes of all magnitudes, of walks that run up to 2^32 times; those
-/// within twice a bound are the edge, where it may be wrong.
+/// True if the box holds most of the sizes that pay. Samples sizes of all magnitudes, of walks with
+/// up to 2^32 iterations. Sizes within a factor of two of a bound are the box' edge, where it may
+/// be wrong.
 bool holdsWhatPays(const std::vector<SizeBounds> &Bounds, const std::vector<bool> &IsCount,
                    const std::function<bool(const std::vector<uint64_t> &)> &PaysAt) {
   constexpr unsigned Samples = 256, MaxLog = 17, MaxLogOfAll = 32;
-  constexpr unsigned OneOf = 5; // may be left out
-  std::minstd_rand Random;      // the same each time
+  constexpr unsigned OneOf = 5; // one of this many paying samples may be outside the box
+  std::minstd_rand Random;      // unseeded: the same samples in each run
   std::vector<std::vector<uint64_t>> Outside, Inside;
   for (unsigned S = 0; S < Samples; ++S) {
     std::vector<uint64_t> At(Bounds.size());
@@ -56,7 +57,8 @@ bool holdsWhatPays(const std::vector<SizeBounds> &Bounds, const std::vector<bool
     if (LogOfAll <= MaxLogOfAll)
       (Beyond ? Outside : Inside).push_back(std::move(At));
   }
-  // For each that pays and is left out so many that pay inside, of which no more are asked than it takes: as a rule few.
+  // Each paying sample outside the box needs OneOf - 1 paying samples inside. Evaluates only as
+  // many inside samples as that takes, usually few.
   size_t Missing = 0;
   for (const std::vector<uint64_t> &At : Outside) {
     Missing += PaysAt(At) ? OneOf - 1 : 0;
@@ -111,7 +113,7 @@ payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size
     Yes = Sizes[I];
     No = MaxSize;
     if (!PaysAt(No)) {
-      // Steps that grow: the bound is as a rule near.
+      // Tries steps that double, since the bound is usually near.
       for (uint64_t Next = 2 * Yes; Next < No && PaysAt(Next); Next *= 2)
         Yes = Next;
       No = std::min(2 * Yes, MaxSize);

@@ -1,12 +1,15 @@
-//===- PayingSizes.h - at which sizes of its loops a walk pays --------------===//
+//===- PayingSizes.h - loop sizes for which superpages pay -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides for which sizes, known at run time only, superpages under a walk pay: what a program can test where it knows them. A
-// size is how often a loop runs, or a step; one may be a multiple of others (the row of an n by m matrix and the loop along
-// it). The spread model is asked at sizes that are typical of big arrays, then with short inner runs; from a place where the
-// answer is yes, each size's bounds are found by bisection, the others staying where they are. So the sizes that pay are taken
-// to be a box: near its edges, where two sizes make up for each other, it is wrong. A box that leaves out much of what pays, by
-// samples of all sizes, is none. Plain arithmetic on numbers.
+// Computes for which sizes, known only at run time, superpages pay under a walk. The program tests
+// the sizes where it knows them. A size is a loop's trip count or a step; a level may use a
+// multiple or product of sizes (the row of an n by m matrix and the loop along it).
+//
+// Evaluates the spread model at sizes that are typical of big arrays, then with short inner runs.
+// From a point where superpages pay, finds each size's bounds by bisection with the other sizes
+// fixed. So the sizes that pay are approximated by a box. Near the box' edges, where one size can
+// make up for another, the answer is wrong. A box is rejected if samples of all sizes show that it
+// leaves out much of what pays. Plain arithmetic on numbers.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PAYINGSIZES_H
 #define SMALLOC_PASSES_PAYINGSIZES_H
@@ -17,12 +20,13 @@
 
 namespace smalloc {
 
-/// What of a walk depends on sizes: the count of a loop, or the bytes between two of its iterations.
+/// A part of a walk that depends on sizes: a loop's trip count, or the bytes between two
+/// iterations.
 struct OpenPlace {
-  size_t Level = 0; ///< of the reference
-  bool Stride = false;
-  std::vector<size_t> Sizes; ///< their product
-  uint64_t Factor = 1;       ///< and this
+  size_t Level = 0;          ///< level of the reference
+  bool Stride = false;       ///< true: the level's stride; false: its trip count
+  std::vector<size_t> Sizes; ///< indices of the sizes that are multiplied
+  uint64_t Factor = 1;       ///< constant factor of their product
 };
 
 struct SizeBounds {
@@ -30,12 +34,12 @@ struct SizeBounds {
   bool any() const { return Least <= 1 && Most == UINT64_MAX; }
 };
 
-/// A walk with more sizes has no bounds.
+/// Most sizes of a walk; a walk with more gets no bounds.
 inline constexpr size_t MaxOpenSizes = 6;
 
-/// Bounds of each of \p Sizes sizes between which \p Pays says yes; nothing if it never does where it is asked, or if
-/// much of where it does lies between no bounds.
-/// \p Typical: a count of iterations that outgrows the reach by far.
+/// Returns for each of \p Sizes sizes the bounds between which \p Pays is true. Returns nothing if
+/// \p Pays is false at every point tried at first, or if the bounds leave out much of where it is
+/// true. \p Typical: a trip count whose walk is far larger than the reach.
 std::optional<std::vector<SizeBounds>>
 payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size_t Sizes,
             uint64_t Typical, uint64_t PageBytes,

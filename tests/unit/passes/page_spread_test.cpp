@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The arithmetic of passes/spread/PageSpread.h and NestSpread.h against brute force: every address of random nests is walked, pages are counted
-// in a set, and misses by an LRU list of the reach's length. Where the model is exact it has to be equal; where it
-// estimates, the bounds below are what it keeps on these nests, and a change that loosens them fails.
+// Compares the arithmetic of passes/spread/PageSpread.h and NestSpread.h with brute force. The
+// tests walk every address of random nests, count pages in a set, and count misses with an LRU list
+// of the reach's length. Where the model is exact, both have to be equal. Where it estimates, the
+// bounds below are what it keeps on these nests, and a change that loosens them fails.
 #include "passes/spread/NestSpread.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ SpreadReference reference(std::vector<SpreadLevel> levels, uint64_t object = Unb
   return r;
 }
 
-/// Calls visit(offset) for each execution of r, outermost loop slowest.
+/// Calls visit(offset) for each execution of `r`; the outermost loop advances last.
 void execute(const SpreadReference &r, const std::function<void(int64_t)> &visit) {
   std::vector<uint64_t> count(r.Levels.size(), 0);
   while (true) {
@@ -51,7 +52,7 @@ void execute(const SpreadReference &r, const std::function<void(int64_t)> &visit
   }
 }
 
-/// Distinct pages of r when its first byte lies at start.
+/// Returns the distinct pages of `r` when its first byte is at `start`.
 size_t counted_pages(const SpreadReference &r, int64_t start) {
   std::set<int64_t> pages;
   execute(r, [&](int64_t at) {
@@ -92,7 +93,8 @@ private:
   std::unordered_map<uint64_t, std::list<uint64_t>::iterator> where_;
 };
 
-/// Misses per access of each reference of a nest whose references have equal trips; objects lie far apart.
+/// Returns the misses per access of each reference of a nest. The references have equal trip
+/// counts; their objects are far apart.
 std::vector<double> simulated_misses(const std::vector<SpreadReference> &nest, size_t reach,
                                      unsigned seed = 1) {
   LruTlb tlb(reach);
@@ -130,14 +132,14 @@ std::vector<double> simulated_misses(const std::vector<SpreadReference> &nest, s
 TEST(PagesTouched, OneBlockIsExact) {
   std::mt19937 random(7);
   for (int round = 0; round < 500; ++round) {
-    // Strides of which each leaves less than a page between its steps.
+    // Chooses strides that each leave less than a page between two steps.
     SpreadReference r = reference({});
     int64_t block = 8;
     for (unsigned i = 0, levels = 1 + random() % 3; i < levels; ++i) {
       int64_t stride = 1 + static_cast<int64_t>(random() % static_cast<unsigned>(block + 4000));
       uint64_t trip = 1 + random() % 12;
       r.Levels.push_back(walk(stride, trip));
-      // The blocks so far, sorted, must still follow on each other.
+      // After sorting, each block still has to follow the one before within a page.
       block = std::max<int64_t>(block, 8) + stride * static_cast<int64_t>(trip - 1);
     }
     std::sort(r.Levels.begin(), r.Levels.end(), [](const SpreadLevel &a, const SpreadLevel &b) {
@@ -152,7 +154,7 @@ TEST(PagesTouched, OneBlockIsExact) {
     }
     if (!one_block)
       continue;
-    std::shuffle(r.Levels.begin(), r.Levels.end(), random); // the nest's order does not matter
+    std::shuffle(r.Levels.begin(), r.Levels.end(), random); // the order of levels does not matter
     EXPECT_DOUBLE_EQ(pagesTouched(r, 3, Page), static_cast<double>(counted_pages(r, 0)))
         << "round " << round;
   }
@@ -195,7 +197,7 @@ TEST(PagesTouched, NeverMoreThanTheObject) {
 }
 
 TEST(PagesTouched, OverlappingDimensionsAreNoMoreThanTheirSpan) {
-  // A 5 x 5 convolution down the columns of an image whose rows are 8 KiB: kx, ky, y.
+  // A 5 x 5 convolution down the columns of an image with rows of 8 KiB: kx, ky, y.
   SpreadReference r = reference({walk(8, 5), walk(8192, 5), walk(8192, 1000)});
   EXPECT_NEAR(pagesTouched(r, 3, Page), counted_pages_on_average(r), 20); // 1004 rows, not 5000
   SpreadReference diagonal = reference({walk(4104, 52), walk(8000, 55)});
@@ -255,7 +257,7 @@ TEST(NestSpread, AssumedTripsEndWithTheObject) {
 
 namespace {
 
-/// Model by simulation of many nests, sorted.
+/// Ratios of the model's result to the simulation's, over many nests.
 class Ratios {
 public:
   void add(double model, double truth) { all_.push_back(model / truth); }
@@ -281,7 +283,8 @@ private:
   std::vector<double> all_;
 };
 
-/// A walk over a dense array of up to three dimensions, its loops in any order, perhaps repeated.
+/// Returns a walk over a dense array of one to three dimensions, its loops in random order and
+/// perhaps repeated.
 SpreadReference array_walk(std::mt19937 &random) {
   static constexpr int64_t elements[] = {1, 4, 8, 16, 48};
   SpreadReference r = reference({}, Unbounded, static_cast<uint64_t>(elements[random() % 5]));

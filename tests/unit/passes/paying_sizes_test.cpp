@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bounds of sizes that are known at run time only, against the spread model asked at the sizes themselves.
+// Compares payingSizes()' bounds of sizes known only at run time with the spread model evaluated at
+// the sizes themselves.
 #include "passes/spread/NestSpread.h"
 #include "passes/spread/PayingSizes.h"
 
@@ -17,7 +18,7 @@ SpreadTarget target() {
   return t;
 }
 
-/// A walk of 35 cycles a page walk over an object of any size.
+/// True if superpages pay under `r` at 35 cycles a page walk, for an object of any size.
 bool pays(const SpreadReference &r) {
   const SpreadResult result = spreadOfFirst({r}, target());
   return result.Pages > 64 && result.AccessesPerPage >= 2 && result.ExposedPerAccess * 35 >= 1;
@@ -50,7 +51,7 @@ TEST(PayingSizes, columns_pay_when_they_outgrow_the_reach_and_rows_are_no_stream
   EXPECT_EQ((*found)[0].Most, UINT64_MAX);
   EXPECT_EQ((*found)[1].Least, 65u);
   EXPECT_EQ((*found)[1].Most, UINT64_MAX);
-  EXPECT_LE((*found)[2].Least, 3u); // one column comes back to no page
+  EXPECT_LE((*found)[2].Least, 3u); // a single column revisits no page
   EXPECT_GE((*found)[2].Least, 2u);
 }
 
@@ -86,10 +87,10 @@ TEST(PayingSizes, rows_as_long_as_the_loop_along_them_are_one_stream) {
 TEST(PayingSizes, columns_of_a_matrix_as_wide_as_the_loop_across_it) {
   const auto found = bounds(columns(), {step_of(0, 1, 8), count_of(0, 0), count_of(1, 1)}, 2);
   ASSERT_TRUE(found);
-  EXPECT_EQ((*found)[1].Least, 257u); // 2056 bytes a row
+  EXPECT_EQ((*found)[1].Least, 257u); // 257 columns make 2056 bytes a row
 }
 
-// As where long columns pay by themselves, and short ones with their neighbours.
+// Models a walk that pays with two long or two short loops, but not with one of each.
 TEST(PayingSizes, a_box_that_leaves_out_what_pays_is_none) {
   const auto both_or_none = [](const SpreadReference &at) {
     return (at.Levels[0].Trip >= 4096) == (at.Levels[1].Trip >= 4096);
@@ -120,7 +121,8 @@ TEST(PayingSizes, an_upper_bound_is_found_far_away) {
   EXPECT_EQ((*found)[0].Most, 12345678u);
 }
 
-// Each question is a count of pages and misses: 256 samples of each walk were asked, a third of what a short unit cost.
+// Each evaluation counts pages and misses. Evaluating 256 samples for each walk took a third of a
+// short unit's compile time.
 TEST(PayingSizes, no_more_samples_are_asked_than_tell) {
   unsigned asked = 0;
   const auto found = payingSizes(columns(), {step_of(0, 0), count_of(0, 1), count_of(1, 2)}, 3,

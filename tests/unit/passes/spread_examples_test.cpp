@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The worked examples of docs/spread.md, read from the page and computed by the plugin's arithmetic; those that say `lru`
-// also by walking every address through a TLB with least-recently-used replacement. An example that cannot be read fails.
+// Reads the worked examples of docs/spread.md from the page and computes them with the plugin's
+// arithmetic. For examples that say `lru`, also walks every address through a TLB with
+// least-recently-used replacement. An example that cannot be read fails.
 #include "passes/spread/NestSpread.h"
 
 #include <fstream>
@@ -49,7 +50,7 @@ double number(const std::string &text) {
   return std::stod(text.substr(0, slash)) / std::stod(text.substr(slash + 1));
 }
 
-/// "8x512", "?x1000" or "8x512(1..1023 of 1)", the end of which follows in the stream.
+/// Parses a level: "8x512", "?x1000" or "8x512(1..1023 of 1)", whose end follows in `more`.
 SpreadLevel level(const std::string &text, std::istream &more) {
   SpreadLevel l;
   const size_t times = text.find('x');
@@ -89,7 +90,7 @@ void read_target(Example &e, std::istream &words) {
   }
 }
 
-/// "8 of 4194304, loops 8x512 4096x1024, group 1 at 0, prefetched"
+/// Parses a reference such as "8 of 4194304, loops 8x512 4096x1024, group 1 at 0, prefetched".
 void read_reference(Example &e, const std::string &name, std::istream &line) {
   SpreadReference r;
   std::string part;
@@ -167,7 +168,8 @@ std::vector<Example> examples() {
   return all;
 }
 
-/// Misses per access of each reference, all of them in the same loops; objects lie far apart.
+/// Returns the misses per access of each reference, all in the same loops; their objects are far
+/// apart.
 std::vector<double> simulate(const Example &e) {
   std::list<uint64_t> order;
   std::unordered_map<uint64_t, std::list<uint64_t>::iterator> where;
