@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# ChooseLlvm.cmake finds the LLVM that the plugin is built for, and sets SMALLOC_LLVM_MAJOR and LLVM's own variables.
-# -DLLVM_DIR=/usr/lib/llvm-N/lib/cmake/llvm names one. Otherwise it takes the first of the supported versions whose
-# headers, clang's too, are installed.
+# ChooseLlvm.cmake finds the LLVM that the plugin is built for, and sets SMALLOC_LLVM_MAJOR and
+# LLVM's own variables. -DLLVM_DIR=/usr/lib/llvm-N/lib/cmake/llvm names one. Otherwise it takes the
+# first of the supported versions whose headers, clang's too, are installed.
 set(SMALLOC_LLVM_SUPPORTED 22 23 21 19) # in this order
 list(GET SMALLOC_LLVM_SUPPORTED 0 SMALLOC_LLVM_MAJOR)
 if(NOT SMALLOC_BUILD_PASSES)

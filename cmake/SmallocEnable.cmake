@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # SmallocEnable: compiles and links a target with smalloc.
-# #
+#
 #   smalloc_enable(target [HEAP auto|off|superpage|migrate|guest] [LTO] [STATIC]
 #                  [OPTIONS key=value...] [PROFILE_GENERATE dir | PROFILE_USE file] [NUMA])
-# #
-# Executables get the plugin for C, C++ (clang 22) and Fortran (flang 22), and libsmalloc. Libraries
+#
+# Executables get the plugin for C, C++ (clang) and Fortran (flang), and libsmalloc. Libraries
 # get only the plugin; the executable that uses them links libsmalloc. (A shared library must not
 # link it: dlopen could not open that library.)
 # STATIC: the executable is linked with -static (set this with target_link_options), so it gets
@@ -141,7 +141,8 @@ function(smalloc_enable target)
   endforeach()
   if(unable)
     list(JOIN unable ", " text)
-    message(WARNING "smalloc_enable(${target}): the plugin is for clang and flang ${Smalloc_LLVM_MAJOR}, not for ${text}. "
+    list(JOIN Smalloc_LLVM_VERSIONS " or " versions)
+    message(WARNING "smalloc_enable(${target}): the plugin is for clang and flang ${versions}, not for ${text}. "
                     "For these, only the allocator is linked: no allocation site is analysed or rewritten. "
                     "Try -DCMAKE_C_COMPILER=clang-${Smalloc_LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++-${Smalloc_LLVM_MAJOR}")
   endif()
@@ -168,6 +169,9 @@ function(smalloc_enable target)
     endif()
     set(clang_flags "-fplugin=${Smalloc_PLUGIN}" "-fplugin-arg-smallocdigest-${digest}")
     set(flang_flags "-fpass-plugin=${Smalloc_PLUGIN}" "-DSMALLOC_PLUGIN_DIGEST=0x${digest}")
+    if(Smalloc_LLVM_MAJOR LESS 22) # flang reads -mllvm before it opens -fpass-plugin
+      list(PREPEND flang_flags "SHELL:-Xflang -load" "SHELL:-Xflang ${Smalloc_PLUGIN}")
+    endif()
     foreach(option IN LISTS options)
       if(option MATCHES "^machine=(.*[./].*)$")
         cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE machine)

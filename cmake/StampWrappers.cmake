@@ -2,8 +2,16 @@
 # StampWrappers: writes the plugin's digest into the wrappers. A compiler cache in front of a
 # wrapper (`ccache smalloc-cc`) takes the wrapper for the compiler and does not see the plugin
 # behind it, so a new plugin must change the wrapper.
-#   cmake -DPLUGIN=FILE -DWRAPPERS=FILE;FILE... -P StampWrappers.cmake
-file(SHA256 "${PLUGIN}" digest)
+#   cmake -DPLUGIN=FILE;... -DWRAPPERS=FILE;FILE... -P StampWrappers.cmake
+set(digest "")
+foreach(plugin IN LISTS PLUGIN)
+  file(SHA256 "${plugin}" one)
+  string(APPEND digest "${one}")
+endforeach()
+string(LENGTH "${digest}" length)
+if(length GREATER 64)
+  string(SHA256 digest "${digest}")
+endif()
 foreach(wrapper IN LISTS WRAPPERS)
   if(EXISTS "${wrapper}")
     file(READ "${wrapper}" before)

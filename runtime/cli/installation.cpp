@@ -26,14 +26,21 @@ std::string own_program() {
 
 std::vector<std::string> library_folders() {
   const std::string prefix = std::filesystem::path(own_folder()).parent_path().string();
-  // LIBDIR is lib/x86_64-linux-gnu in packages for Debian. LLVM's plugins have their own folder.
-  std::vector<std::string> folders{prefix + "/lib", prefix + "/lib/smalloc/llvm-22"};
+  // LIBDIR is lib/x86_64-linux-gnu for packages on Debian.
+  std::vector<std::string> folders{prefix + "/lib"};
   const std::string libdir = prefix + "/" SMALLOC_LIBDIR;
-  if (libdir != folders.front()) {
+  if (libdir != folders.front())
     folders.push_back(libdir);
-    folders.push_back(libdir + "/smalloc/llvm-22");
-  }
   return folders;
+}
+
+std::vector<Plugin> find_plugins() {
+  std::vector<Plugin> plugins;
+  for (const int llvm : {SMALLOC_LLVM_VERSIONS})
+    if (const auto path =
+            find_library("smalloc/llvm-" + std::to_string(llvm) + "/SmallocPlugin.so"))
+      plugins.push_back({llvm, std::filesystem::canonical(*path).string()});
+  return plugins;
 }
 
 std::optional<std::string> find_library(const std::string &name) {
@@ -47,10 +54,12 @@ std::optional<std::string> find_library(const std::string &name) {
 }
 
 std::string compile_hint(const std::string &arguments) {
-  std::string plugin = "-fplugin=" + find_library("SmallocPlugin.so").value_or("SmallocPlugin.so");
+  const std::vector<Plugin> plugins = find_plugins();
+  const Plugin first = plugins.empty() ? Plugin{22, "SmallocPlugin.so"} : plugins.front();
+  std::string plugin = "-fplugin=" + first.path;
   if (plugin.find_first_of(" \t&;()$") != std::string::npos)
     plugin = "'" + plugin + "'";
-  return "clang-22 -O2 " + plugin + " " + arguments;
+  return "clang-" + std::to_string(first.llvm) + " -O2 " + plugin + " " + arguments;
 }
 
 std::optional<std::string> find_program(const std::string &command) {

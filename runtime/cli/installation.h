@@ -23,6 +23,15 @@ std::vector<std::string> library_folders();
 // Returns the first readable file with that name in the folders.
 std::optional<std::string> find_library(const std::string &name);
 
+// A plugin of an installed tree, and the major version of LLVM that it is built for.
+struct Plugin {
+  int llvm;
+  std::string path;
+};
+
+// Returns the plugins in those folders, the version that smalloc prefers first.
+std::vector<Plugin> find_plugins();
+
 // Returns a hint for a shell: how to compile with the plugin of this command. `arguments` follow
 // it.
 std::string compile_hint(const std::string &arguments);

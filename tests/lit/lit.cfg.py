@@ -41,5 +41,8 @@ if flang:
 for major in (21, 22, 23):
     if config.llvm_major >= major:
         config.available_features.add(f"llvm-{major}")
+# The headers of glibc 2.40 and newer fortify for clang: by a branch over calls, of which the last optimisations leave one.
+if tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")) >= (2, 40):
+    config.available_features.add("fortified-by-branch")
 if os.uname().machine == "x86_64":
     config.available_features.add("x86-host")

@@ -129,21 +129,15 @@ void check_part(const char *name, const char *file, const char *use, Checks &che
                     path ? "" : "cmake --build build # or install all of smalloc"});
 }
 
-// Loads the plugin into the compiler; no other test finds every difference between them.
-void check_plugin(Checks &checks) {
-  const auto plugin = find_library("SmallocPlugin.so");
-  if (!plugin) {
-    checks.push_back(
-        {"plugin", Verdict::kWarn, nullptr,
-         "SmallocPlugin.so is not beside this command: nothing can be compiled with it",
-         "cmake -B build -DSMALLOC_BUILD_PASSES=ON && cmake --build build"});
-    return;
-  }
-  const auto clang = find_program("clang-22");
+// Loads a plugin into its compiler: the only test that finds every difference between them.
+void check_plugin(const Plugin &found, Checks &checks) {
+  const std::string &plugin = found.path;
+  const std::string compiler = fmt::format("clang-{}", found.llvm);
+  const auto clang = find_program(compiler);
   if (!clang) {
-    checks.push_back({"plugin", Verdict::kWarn, *plugin,
-                      fmt::format("{} is there, and clang-22, which it is for, is not", *plugin),
-                      "apt-get install clang-22"});
+    checks.push_back({"plugin", Verdict::kWarn, plugin,
+                      fmt::format("{} is there, and {}, which it is for, is not", plugin, compiler),
+                      "apt-get install " + compiler});
     return;
   }
   // Compile a unit with one site: the entry that the plugin calls carries the ABI version in its
@@ -152,11 +146,11 @@ void check_plugin(Checks &checks) {
   const std::string text = "void *malloc(unsigned long);\n"
                            "void *site(unsigned long n) { return malloc(n); }\n";
   if (unit < 0 || write(unit, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    checks.push_back({"plugin", Verdict::kWarn, *plugin, "the plugin could not be tried", ""});
+    checks.push_back({"plugin", Verdict::kWarn, plugin, "the plugin could not be tried", ""});
     return;
   }
   std::string output;
-  const int status = run_quietly({*clang, "-fplugin=" + *plugin, "-O1", "-x", "c", "-S", "-o", "-",
+  const int status = run_quietly({*clang, "-fplugin=" + plugin, "-O1", "-x", "c", "-S", "-o", "-",
                                   fmt::format("/proc/self/fd/{}", unit)},
                                  output);
   close(unit);
@@ -167,31 +161,49 @@ void check_plugin(Checks &checks) {
       at == std::string::npos ? 0 : std::strtol(output.c_str() + at + prefix.size(), nullptr, 10);
   if (status != 0)
     checks.push_back(
-        {"plugin", Verdict::kFail, *plugin,
-         fmt::format("{} does not load into clang-22: {}", *plugin, printable(first_line)),
+        {"plugin", Verdict::kFail, plugin,
+         fmt::format("{} does not load into {}: {}", plugin, compiler, printable(first_line)),
          "cmake --build build --clean-first"});
   else if (version != SMALLOC_ABI_VERSION)
-    checks.push_back({"plugin", Verdict::kFail, *plugin,
+    checks.push_back({"plugin", Verdict::kFail, plugin,
                       fmt::format("{} compiles for site version {}, this command and its libraries "
                                   "are of version {}",
-                                  *plugin, version, SMALLOC_ABI_VERSION),
+                                  plugin, version, SMALLOC_ABI_VERSION),
                       "cmake --build build --clean-first"});
   else
-    checks.push_back(
-        {"plugin", Verdict::kOk, *plugin,
-         fmt::format("{} loads into clang-22 and compiles for site version {}", *plugin, version),
-         ""});
+    checks.push_back({"plugin", Verdict::kOk, plugin,
+                      fmt::format("{} loads into {} and compiles for site version {}", plugin,
+                                  compiler, version),
+                      ""});
 }
 
 } // namespace
 
 void check_tools(Checks &checks) {
-  check_tool("clang-22", "C and C++ with the plugin", "clang-22", true, checks);
-  check_tool("flang-22", "Fortran with the plugin", "flang-22", false, checks);
-  check_tool("ld.lld-22", "link-time optimisation with the plugin", "lld-22", false, checks);
+  const std::vector<Plugin> plugins = find_plugins();
+  std::vector<int> versions;
+  for (const Plugin &plugin : plugins)
+    versions.push_back(plugin.llvm);
+  if (versions.empty())
+    versions = {22};
+  for (const int llvm : versions) {
+    const std::string clang = fmt::format("clang-{}", llvm), lld = fmt::format("lld-{}", llvm),
+                      package = fmt::format("flang-{}", llvm),
+                      flang = fmt::format("{}-{}", llvm < 20 ? "flang-new" : "flang", llvm);
+    check_tool(clang.c_str(), "C and C++ with the plugin", clang.c_str(), true, checks);
+    check_tool(flang.c_str(), "Fortran with the plugin", package.c_str(), false, checks);
+    check_tool(("ld." + lld).c_str(), "link-time optimisation with the plugin", lld.c_str(), false,
+               checks);
+  }
   check_tool("ld", "linker", "binutils", true, checks);
   check_tool("ld.gold", "linker", "binutils", false, checks);
-  check_plugin(checks);
+  if (plugins.empty())
+    checks.push_back(
+        {"plugin", Verdict::kWarn, nullptr,
+         "SmallocPlugin.so is not beside this command: nothing can be compiled with it",
+         "cmake -B build -DSMALLOC_BUILD_PASSES=ON && cmake --build build"});
+  for (const Plugin &plugin : plugins)
+    check_plugin(plugin, checks);
   check_runtime("libsmalloc", "libsmalloc.so", checks);
   check_part("libsmalloc-feedback", "libsmalloc_feedback.so",
              "smalloc record, profile-generate, NUMA migration", checks);

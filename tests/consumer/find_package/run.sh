@@ -62,7 +62,7 @@ if [ "${SMALLOC_TREE:-build}" = build ] && [ -e "$LIBDIR/libsmalloc_feedback.so"
     rm -rf partial
     mkdir -p partial/cmake
     cp -r "$built" partial/cmake/
-    ln -s "$LIBDIR/SmallocPlugin.so" partial/
+    ln -s "$LIBDIR/smalloc" partial/
     sed -i "s#[^\";]*/$library\"#/nowhere/$library\"#" partial/cmake/Smalloc/SmallocTargets.cmake
     PACKAGE=$PWD/partial/cmake/Smalloc
     refused "$arguments" "$target \(/nowhere/$library\): not found: build all of smalloc"

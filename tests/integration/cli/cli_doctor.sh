@@ -65,11 +65,15 @@ if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
     eval "timeout -k 5 100 \"\$SMALLOC\" doctor >out 2>err $fd>&-" || status=$?
     [ $status = $((fd == 1)) ] || fail "descriptor $fd closed: another exit status"
   done
-  mkdir -p other/bin other/lib
+  mkdir -p other/bin other/lib/smalloc/llvm-22
   cp "$SMALLOC" other/bin/smalloc
-  sed 's/__smalloc_v1_/__smalloc_v9_/g' "$PLUGIN" >other/lib/SmallocPlugin.so
+  sed 's/__smalloc_v1_/__smalloc_v9_/g' "$PLUGIN" >other/lib/smalloc/llvm-22/SmallocPlugin.so
   sed 's/__smalloc_v1_/__smalloc_v9_/g' "$SMALLOC_BUILD/lib/libsmalloc.so" >other/lib/libsmalloc.so
+  # Each plugin is tried with its own compiler.
+  mkdir -p other/lib/smalloc/llvm-19
+  cp "$PLUGIN" other/lib/smalloc/llvm-19/SmallocPlugin.so
   expect_status 0 other/bin/smalloc doctor
+  expect_match out 'llvm-19/SmallocPlugin.so (is there, and clang-19, which it is for, is not|does not load into clang-19: smalloc: error: plugin .*: built for LLVM 22, loaded into LLVM 19)'
   expect_match out '^fail +.*SmallocPlugin.so compiles for site version 9, this command and its libraries are of version 1$'
   expect_match out '^fail +.*/other/lib/libsmalloc.so does not serve site version 1$'
   # A program with its own malloc runs on it, as libsmalloc reports at the start.

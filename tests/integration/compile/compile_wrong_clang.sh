@@ -39,3 +39,15 @@ expect_match err "^hint: use clang-$major"
 cp "$PLUGIN" plugins/llvm-20/SmallocPlugin.so
 expect_status 1 ./host "plugins/llvm-$major/SmallocPlugin.so"
 expect_match err "^hint: for this compiler: plugins/llvm-20/SmallocPlugin.so\$"
+# With two plugins installed the wrapper takes the one of the compiler in use, and each compiler without one is refused.
+mkdir -p two/bin two/lib/smalloc/llvm-19 two/lib/smalloc/llvm-22
+cp "$BIN/smalloc-cc" two/bin/
+for one in 19 22; do
+  : >"two/lib/smalloc/llvm-$one/SmallocPlugin.so"
+  printf '#!/bin/sh\necho "Debian clang version %s.1.0"\n' "$one" >"clang-of-$one"
+  chmod +x "clang-of-$one"
+  expect_status 0 env SMALLOC_CC="$PWD/clang-of-$one" two/bin/smalloc-cc --smalloc-show -c gather.c
+  expect_match out "-fplugin=[^ ]*/two/lib/smalloc/llvm-$one/SmallocPlugin.so "
+done
+expect_status 1 env SMALLOC_CC="$PWD/old-clang" two/bin/smalloc-cc -c gather.c
+expect_match err 'not clang or flang 22 or 19, for which the plugin is built$'

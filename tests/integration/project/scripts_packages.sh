@@ -6,6 +6,13 @@
 command -v dpkg-query >/dev/null || skip "no dpkg-query: not a Debian system"
 "$SMALLOC_SOURCE/scripts/install-packages" --list >listed
 expect_match listed '^clang-22$'
+# One name a line, also where releases name a package differently.
+expect_match listed '^libmimalloc(2\.0|3)$'
+! grep '|' listed || fail "several names in one line"
+"$SMALLOC_SOURCE/scripts/install-packages" --list --llvm 19 >listed.19
+expect_match listed.19 '^libclang-19-dev$'
+! grep -e '-22' listed.19 || fail "--llvm 19 asks for LLVM 22"
+expect_status 2 "$SMALLOC_SOURCE/scripts/install-packages" --llvm 18
 missing=$("$SMALLOC_SOURCE/scripts/install-packages" --check | sed -n 's/^missing packages: //p') || true
 [ -z "$missing" ] || skip "not all packages are installed, so that nobody knows what they bring: $missing"
 python3 - "$SMALLOC_SOURCE" <<'PY' || fail "commands without a package; add it to scripts/install-packages, or look for the command first"

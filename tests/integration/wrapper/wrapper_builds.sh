@@ -26,15 +26,15 @@ quietly "$BIN/smalloc-cc" -O2 -Werror -fPIC -shared -DTABLE_ONLY gather.c -o lib
 # ccache hashes the file of -fplugin=: another plugin gives another object.
 command -v ccache >/dev/null || skip "no ccache; everything else passed"
 export CCACHE_DIR=$tmp/ccache
-mkdir -p tree/bin tree/lib
+mkdir -p tree/bin tree/lib/smalloc/llvm-22
 cp "$BIN/smalloc-cc" tree/bin/
-cp "$PLUGIN" tree/lib/SmallocPlugin.so
+cp "$PLUGIN" tree/lib/smalloc/llvm-22/SmallocPlugin.so
 hits() { ccache --print-stats | awk '$1 == "direct_cache_hit" || $1 == "preprocessed_cache_hit" {n += $2} END {print n + 0}'; }
 for round in first second; do
   quietly env SMALLOC_CC="ccache $CLANG" tree/bin/smalloc-cc -O2 -c gather.c -o $round.o
 done
 [ "$(hits)" = 1 ] || fail "ccache: $(hits) hits instead of 1"
-printf 'x' >>tree/lib/SmallocPlugin.so
+printf 'x' >>tree/lib/smalloc/llvm-22/SmallocPlugin.so
 quietly env SMALLOC_CC="ccache $CLANG" tree/bin/smalloc-cc -O2 -c gather.c -o third.o
 [ "$(hits)" = 1 ] || fail "ccache gave an object of another plugin"
 end_thp

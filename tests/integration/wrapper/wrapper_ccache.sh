@@ -8,9 +8,9 @@ command -v ccache >/dev/null || skip "no ccache"
 export CCACHE_DIR=$tmp/ccache
 unset CCACHE_EXTRAFILES CCACHE_DISABLE CCACHE_PREFIX CCACHE_COMPILERCHECK
 write_gather
-mkdir -p tree/bin tree/lib
+mkdir -p tree/bin tree/lib/smalloc/llvm-22
 cp "$BIN/smalloc-cc" tree/bin/
-cp "$PLUGIN" tree/lib/SmallocPlugin.so
+cp "$PLUGIN" tree/lib/smalloc/llvm-22/SmallocPlugin.so
 cp "$SMALLOC_SOURCE/tests/oracle/machine.json" machine.json
 printf '# smalloc.directives/1\n' >app.directives
 
@@ -67,7 +67,7 @@ export CCACHE_COMPILERCHECK=content
 in_front() { compiled "$1" "$2" ccache tree/bin/smalloc-cc "${@:3}"; }
 in_front 0 "in front, first"
 in_front 1 "in front, again"
-printf 'x' >>tree/lib/SmallocPlugin.so
-cmake "-DPLUGIN=$tmp/tree/lib/SmallocPlugin.so" "-DWRAPPERS=$tmp/tree/bin/smalloc-cc" -P "$SMALLOC_SOURCE/cmake/StampWrappers.cmake"
+printf 'x' >>tree/lib/smalloc/llvm-22/SmallocPlugin.so
+cmake "-DPLUGIN=$tmp/tree/lib/smalloc/llvm-22/SmallocPlugin.so" "-DWRAPPERS=$tmp/tree/bin/smalloc-cc" -P "$SMALLOC_SOURCE/cmake/StampWrappers.cmake"
 [ -x tree/bin/smalloc-cc ] || fail "the stamp took the wrapper's mode"
 in_front 0 "in front, another plugin"

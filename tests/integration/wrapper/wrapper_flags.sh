@@ -38,9 +38,9 @@ with_library -fsanitize=undefined a.c -o a
 # A run path that would name two folders, or split a word for the linker, makes programs that cannot
 # start.
 for odd in c:d c,d; do
-  mkdir -p "$odd/bin" "$odd/lib"
+  mkdir -p "$odd/bin" "$odd/lib/smalloc/llvm-22"
   cp "$cc" "$odd/bin/"
-  touch "$odd/lib/SmallocPlugin.so" "$odd/lib/libsmalloc.so"
+  touch "$odd/lib/smalloc/llvm-22/SmallocPlugin.so" "$odd/lib/libsmalloc.so"
   status=0
   "$odd/bin/smalloc-cc" --smalloc-show a.c -o a >out 2>err || status=$?
   [ $status = 1 ] && grep -q '^smalloc-cc: error: run path (.*/'"$odd"'/lib): folders of a run path' err || fail "$odd: $status $(cat err)"
@@ -63,7 +63,7 @@ cat >linker <<'S'
 #!/bin/sh
 [ "$1" != --version ] || echo "clang version @MAJOR@.0.0"
 S
-sed -i "s/@MAJOR@/$(sed -n 's/^major=//p' "$cc")/" linker
+sed -i "s/@MAJOR@/${CLANG##*-}/" linker
 chmod +x linker
 SMALLOC_CC=$tmp/linker expect_status 0 "$cc" -m32 a.o -o a
 [ "$(cat err)" = "smalloc-cc: warning: target (-m32): smalloc has no library for it; the program keeps its own malloc" ] || fail "said: $(cat err)"
@@ -113,7 +113,7 @@ show_fc -mllvm -smalloc-profile-generate a.f90 -g0 | found -- ' -gline-tables-on
 mkdir -p moved/bin
 cp "$cc" moved/bin/
 expect_status 1 moved/bin/smalloc-cc -c a.c
-expect_match err '^smalloc-cc: error: plugin \(.*/moved/lib/SmallocPlugin\.so\): not found$'
+expect_match err '^smalloc-cc: error: plugin \(.*/moved/lib/smalloc/llvm-22/SmallocPlugin\.so\): not found$'
 expect_match err '^hint: '
 # The printed command can be typed.
 show -c '-DX="a  b"' "it's.c" >shown

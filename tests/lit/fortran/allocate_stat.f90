@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ! Missing if this fails: ALLOCATE with STAT=, ALLOCATE of a pointer and assignment to an allocatable, which flang's runtime does, are sites.
-! The runtime library of flang 19 has other prototypes: its calls are left alone, with a remark.
-! REQUIRES: flang, llvm-21
+! The runtime libraries of flang 19 and 21 have other prototypes: its calls are left alone, with a remark.
+! REQUIRES: flang, llvm-22
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -c -o /dev/null -Rpass=smalloc -Rpass-missed=smalloc -Rpass-analysis=smalloc %s 2>&1 | FileCheck --check-prefixes=REMARK,%if llvm-23 %{INLINED%} %else %{CALLED%} %s
 ! RUN: %flang -mllvm -smalloc-machine=zen4 -O2 -S -emit-llvm -o - %s | FileCheck --check-prefixes=CHECK,%if llvm-23 %{INLINED-IR%} %else %{CALLED-IR%} %s
 ! REMARK-DAG: superpages from {{.*}}: allocate of n bytes in {{.*}}: picked at random through loaded indices
