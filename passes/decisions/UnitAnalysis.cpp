@@ -7,6 +7,7 @@
 #include "passes/decisions/StaticArrays.h"
 #include "passes/decisions/UnitSites.h"
 #include "passes/decisions/UnitSummary.h"
+#include "passes/ir/InstructionCount.h"
 #include "passes/loops/ThreadPartition.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -303,7 +304,7 @@ void UnitAnalysis::decide(SiteDecision &V) {
 /// birth are dear or over the budget: they get points for as long as these cost little of the compile.
 void UnitAnalysis::promoteNests(UnitDecisions &Result) {
   constexpr unsigned InstructionsPerSparePoint = 20000;
-  unsigned Spare = 2 + M.getInstructionCount() / InstructionsPerSparePoint;
+  unsigned Spare = 2 + instructionsOf(M) / InstructionsPerSparePoint;
   DenseMap<const CallBase *, unsigned> Flags;
   for (const SiteDecision &V : Result.Sites)
     Flags[V.Call] = V.Flags;

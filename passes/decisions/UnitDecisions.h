@@ -7,7 +7,7 @@
 #ifndef SMALLOC_PASSES_UNITDECISIONS_H
 #define SMALLOC_PASSES_UNITDECISIONS_H
 
-#include "passes/decisions/FillPoints.h"
+#include "passes/decisions/FillCandidates.h"
 #include "passes/decisions/SiteDecision.h"
 #include "passes/loops/LoopAccesses.h"
 #include "passes/pointers/KeyedSummary.h"

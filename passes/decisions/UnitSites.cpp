@@ -4,6 +4,7 @@
 #include "passes/decisions/UnitSites.h"
 #include "passes/decisions/FullyInitialised.h"
 #include "passes/decisions/SiteText.h"
+#include "passes/ir/InstructionCount.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/sites/SiteVariable.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -46,14 +47,7 @@ const Function *calledFunction(const CallBase &Call) {
 
 } // namespace
 
-bool isLargeUnit(const Module &M) {
-  size_t Instructions = 0;
-  for (const Function &F : M)
-    for (const BasicBlock &B : F)
-      if ((Instructions += B.size()) >= LargeUnit)
-        return true;
-  return false;
-}
+bool isLargeUnit(const Module &M) { return instructionsOf(M) >= LargeUnit; }
 
 UnitSites::UnitSites(Module &M, FunctionAnalysisManager &FAM, const Options &O,
                      const AllocationWrappers &Wrappers)
@@ -78,7 +72,6 @@ void UnitSites::doneWith(Function &F) {
   PreservedAnalyses Rest = PreservedAnalyses::all();
   Rest.abandon<ScalarEvolutionAnalysis>();
   Rest.abandon<PostDominatorTreeAnalysis>();
-  Rest.abandon<DominatorTreeAnalysis>();
   FAM.invalidate(F, Rest);
 }
 

@@ -19,7 +19,7 @@ inline constexpr uint64_t SuperpageBytes = uint64_t(1) << SuperpageShift;
 /// Instructions from which on a unit's memory counts more than what is found out twice.
 inline constexpr unsigned LargeUnit = 32768;
 
-/// Has \p M LargeUnit instructions? (Module::getInstructionCount() looks at each of them.)
+/// True if \p M has LargeUnit instructions.
 bool isLargeUnit(const llvm::Module &M);
 
 class UnitSites {
@@ -38,7 +38,7 @@ public:
   bool manyObjects(const llvm::CallBase &Call, const SiteDecision &V) const;
   /// May other units make many objects here? Nothing to decide by on its own.
   bool maybeMany(const llvm::CallBase &Call, const SiteDecision &V) const;
-  /// Forgets what scalar evolution knows of \p F, and its dominators, unless few functions have any: what a later pass asks for
+  /// Forgets what scalar evolution knows of \p F, and its post-dominators, unless few functions have any: what a later pass asks for
   /// it finds out again, as it would without us, but a large unit must not hold that of all its functions at once.
   void doneWith(llvm::Function &F);
 

@@ -10,11 +10,13 @@
 #include "passes/decisions/UnitSites.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/ir/UnitName.h"
+#include "passes/points/FillPoints.h"
+#include "passes/points/PromotionGuards.h"
+#include "passes/points/PromotionPoints.h"
 #include "passes/record/AccessTracer.h"
 #include "passes/rewrite/LayoutPadding.h"
 #include "passes/rewrite/LinkOptions.h"
 #include "passes/rewrite/LinkPhase.h"
-#include "passes/rewrite/PromotionGuards.h"
 #include "passes/rewrite/SiteRewriter.h"
 #include "passes/rewrite/SiteTable.h"
 #include "passes/rewrite/ThunkParts.h"
@@ -23,6 +25,7 @@
 #include "passes/sites/SiteNumbering.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/LastRunTrackingAnalysis.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -65,6 +68,8 @@ PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManage
   Calls.preserveSet<CFGAnalyses>();
   Calls.preserve<ScalarEvolutionAnalysis>();
   Calls.preserve<AssumptionAnalysis>();
+  // What is new is simple already: passes that found nothing to do in the function need not run again.
+  Calls.preserve<LastRunTrackingAnalysis>();
   Calls.preserve<TargetIRAnalysis>();
   Calls.preserve<TargetLibraryAnalysis>();
   for (auto [F, Blocks] : Changed)

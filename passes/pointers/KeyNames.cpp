@@ -120,6 +120,14 @@ uint64_t KeyNames::blockKey(const Value &Object) {
 
 /// The pointer at \p Level, where stores that know of nothing around it put it, and where loads find it.
 KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
+  auto [It, New] =
+      Described.try_emplace({Level.Class, Level.Struct, 2 * Level.Offset + Level.Variable});
+  if (New)
+    It->second = describeMember(Level);
+  return It->second;
+}
+
+KeyNames::Member KeyNames::describeMember(const MemberLevel &Level) {
   // C++ allows one definition of a class: its name tells it apart. A unit that uses but its containers, or whose loads lost their tags
   // on the way out of a loop, does not show the rest of it.
   const bool ByName = isClassName(Level.Class);

@@ -101,6 +101,7 @@ private:
     uint64_t Class, Offset;
   };
   Member memberAt(const MemberLevel &Level);
+  Member describeMember(const MemberLevel &Level);
   Member memberOf(const MemberPath &Path, bool Reads);
   void relateBlocks(llvm::function_ref<void(uint64_t From, uint64_t To, unsigned Flags)> Emit);
   llvm::SmallVector<KeyRoot, 2> pointersAt(const llvm::Value *Address);
@@ -118,7 +119,9 @@ private:
   MemberPaths &Paths;
   llvm::DenseMap<const llvm::Instruction *, std::optional<uint64_t>> Fields; ///< by access
   llvm::DenseMap<std::pair<llvm::StringRef, const llvm::MDNode *>, uint64_t>
-      Identities;                                                 ///< of classes
+      Identities; ///< of classes
+  llvm::DenseMap<std::tuple<llvm::StringRef, const llvm::MDNode *, uint64_t>, Member>
+      Described; ///< by class, layout, and offset with whether it is variable
   llvm::DenseMap<uint64_t, llvm::SmallVector<Member, 2>> Members; ///< by Member::Class
   llvm::SetVector<std::pair<uint64_t, uint64_t>> Relations;       ///< flows between members' keys
   llvm::DenseMap<uint64_t, uint64_t>

@@ -27,11 +27,5 @@ SiteTests insertSizeTests(const UnitDecisions &Unit, llvm::FunctionAnalysisManag
 void rewriteSites(llvm::Module &M, const UnitDecisions &Unit, const Options &O,
                   const SiteTests &Tests, SiteCells *Cells = nullptr);
 
-/// Inserts promotion points before profitable nests, whose loops may get preheaders. Calls
-/// \p Changes with a function before changing it. Must run before rewriteSites, since it uses the
-/// analyses of the decisions.
-void insertPromotionPoints(llvm::ArrayRef<ProfitableNest> Nests, llvm::FunctionAnalysisManager &FAM,
-                           llvm::function_ref<void(llvm::Function &)> Changes);
-
 } // namespace smalloc
 #endif

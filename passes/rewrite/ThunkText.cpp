@@ -382,6 +382,20 @@ static void batchText(Assembly &A, StringRef Left) {
   A.line("5:");
 }
 
+/// Goes on at label 1 if there is no \p Entry; else calls it with the arguments that \p Prepare leaves, and returns.
+/// Keeps all general registers but %r11.
+static void callKeepingRegisters(Assembly &A, StringRef Entry, function_ref<void()> Prepare) {
+  const StringRef Kept[] = {"%rax", "%rcx", "%rdx", "%rsi", "%rdi", "%r8", "%r9", "%r10"};
+  A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");
+  A.line("testq %r11,%r11");
+  A.line("je 1b");
+  A.enter(Kept);
+  Prepare();
+  A.line("call *%r11");
+  A.leave(Kept);
+  A.line("ret");
+}
+
 Function *waitingText(Module &M, StringRef Name, const WaitingSymbols &Symbols) {
   LLVMContext &C = M.getContext();
   Function *F =
@@ -390,7 +404,6 @@ Function *waitingText(Module &M, StringRef Name, const WaitingSymbols &Symbols) 
                                  {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
   F->setDoesNotThrow();
   F->setCallingConv(CallingConv::PreserveMost);
-  const StringRef Kept[] = {"%rax", "%rcx", "%rdx", "%rsi", "%rdi", "%r8", "%r9", "%r10"};
   const bool Counts = !Symbols.Left.empty();
   Assembly A(M);
   A.weak(Symbols.Pending);
@@ -405,15 +418,27 @@ Function *waitingText(Module &M, StringRef Name, const WaitingSymbols &Symbols) 
   A.line("2:");
   if (Counts)
     countText(A, Symbols.Left);
-  A.line("movq " + Symbols.Entry + "@GOTPCREL(%rip),%r11");
-  A.line("testq %r11,%r11");
-  A.line("je 1b");
-  A.enter(Kept);
-  if (Counts)
-    batchText(A, Symbols.Left);
-  A.line("call *%r11");
-  A.leave(Kept);
-  A.line("ret");
+  callKeepingRegisters(A, Symbols.Entry, [&] {
+    if (Counts)
+      batchText(A, Symbols.Left);
+  });
+  A.closeFunction(Name);
+  return F;
+}
+
+Function *fillingText(Module &M, StringRef Name, StringRef Entry, uint64_t Least,
+                      FunctionType *Type) {
+  Function *F = declared(M, Name, Type);
+  F->setDoesNotThrow();
+  F->setCallingConv(CallingConv::PreserveMost);
+  Assembly A(M);
+  A.weak(Entry);
+  A.openFunction(Name);
+  A.line("cmpq $" + Twine(Least) + ",%rdx");
+  A.line("jae 2f");
+  A.line("1: ret");
+  A.line("2:");
+  callKeepingRegisters(A, Entry, [] {});
   A.closeFunction(Name);
   return F;
 }

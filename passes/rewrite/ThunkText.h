@@ -51,5 +51,10 @@ struct WaitingSymbols {
 /// void Name(ptr, i64) that asks the entry while what is pending is there and not zero. It keeps all registers but one.
 llvm::Function *waitingText(llvm::Module &M, llvm::StringRef Name, const WaitingSymbols &Symbols);
 
+/// \p Name of \p Type, (ptr, i64, i64), that calls weak \p Entry if its last argument is at least \p Least. It keeps general
+/// registers as waitingText does.
+llvm::Function *fillingText(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Entry,
+                            uint64_t Least, llvm::FunctionType *Type);
+
 } // namespace smalloc
 #endif

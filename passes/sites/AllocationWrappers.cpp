@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/AllocationWrappers.h"
+#include "passes/ir/InstructionCount.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/InstIterator.h"
@@ -166,7 +167,7 @@ bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) : FAM(FAM) {
   LoopInstructionsLeft =
-      std::max(MaxLoopInstructionsOfUnit, M.getInstructionCount() / LeastUnitPerLoopInstruction);
+      std::max(MaxLoopInstructionsOfUnit, instructionsOf(M) / LeastUnitPerLoopInstruction);
   for (Function &F : M)
     if (!F.isDeclaration())
       analyse(F);

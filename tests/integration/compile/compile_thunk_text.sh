@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Thunks, constructors and promotion points written as assembly behave as those built as IR. A
+# Thunks, constructors, promotion points and fill points written as assembly behave as those built as IR. A
 # program defines its own entries, which overwrite every register that they may, refuse, serve,
 # throw and check the stack. They print their arguments.
 . "$(dirname "$0")/../support/lib.sh"
@@ -55,6 +55,19 @@ double in_rounds(const double *a, const int *at, long rounds, long n) {
   return sum;
 }
 C
+cat >fills.cpp <<'C'
+double filled(double *__restrict to, long n, double x, double y) {
+  for (long i = 0; i < n; i++)
+    to[i] = x * i + y;
+  return to[n - 1] + x;
+}
+double filled_in_columns(double *__restrict to, long rows, long columns, double x, double y) {
+  for (long j = 0; j < columns; j++)
+    for (long i = 0; i < rows; i++)
+      to[i * columns + j] = x * i + y * j;
+  return to[rows * columns - 1] + x;
+}
+C
 cat >runtime.cpp <<'C'
 #include "smalloc/site.h"
 #include <cstdio>
@@ -68,6 +81,7 @@ void *by_malloc(size_t), *by_calloc(size_t, size_t), *by_realloc(void *, size_t)
     *by_memalign(size_t, size_t), *by_new(size_t), *by_new_array(size_t), *by_nothrow(size_t), *by_new_aligned(size_t, size_t),
     *by_aligned_nothrow(size_t, size_t);
 double gathered(const double *, const int *, long, double, double), swept(long, long), of_two(const double *, const double *, const int *, long), in_rounds(const double *, const int *, long, long);
+double filled(double *, long, double, double), filled_in_columns(double *, long, long, double, double);
 static smalloc_module *module;
 static smalloc_cell *cells[32];
 static int number, serves, throws, quiet, asked;
@@ -126,6 +140,10 @@ void *__smalloc_v1_new(size_t n, smalloc_cell *c) { return answer("new", n, 0, c
 void *__smalloc_v1_new_aligned(size_t n, size_t a, smalloc_cell *c) { return answer("new_aligned", n, a, c); }
 void __smalloc_v1_touching(const void *p, uint64_t misses) {
   answer("touching", p != nullptr, misses, cells[0]);
+  asm volatile("xorps %%xmm0,%%xmm0; xorps %%xmm1,%%xmm1; xorps %%xmm7,%%xmm7; xorps %%xmm15,%%xmm15" ::: "xmm0", "xmm1", "xmm7", "xmm15");
+}
+void __smalloc_v1_filling(const void *, uint64_t range, uint64_t written) {
+  answer("filling", range, written, cells[0]);
   asm volatile("xorps %%xmm0,%%xmm0; xorps %%xmm1,%%xmm1; xorps %%xmm7,%%xmm7; xorps %%xmm15,%%xmm15" ::: "xmm0", "xmm1", "xmm7", "xmm15");
 }
 }
@@ -196,6 +214,12 @@ int main() {
   printf("-- of a nest\n");
   for (int i = 0; i < 9; i++) in_rounds(a, at, 8, 64);
   printf("%.0f\n", gathered(a, at, 5000, 3.0, 2.0));
+  static double big[600 * 512];
+  printf("-- filled\n");
+  printf("%.0f\n", filled(big, 262143, 3.0, 2.0));
+  printf("%.0f\n", filled(big, 262144, 3.0, 2.0));
+  printf("%.0f\n", filled_in_columns(big, 511, 512, 3.0, 2.0));
+  printf("%.0f\n", filled_in_columns(big, 600, 512, 3.0, 2.0));
 }
 C
 quietly "$CLANGXX" -O1 -I"$SMALLOC_SOURCE/smalloc/include" -fno-builtin -fPIE -c runtime.cpp -o runtime.o
@@ -205,7 +229,8 @@ all=(-fplugin-arg-smalloc-heap=superpage) # every site calls the entry
 build_with() {
   quietly "${plain[@]}" "$@" "${all[@]}" -c sites.cpp -o sites.o
   quietly "${plain[@]}" "$@" -fplugin-arg-smalloc-machine=zen3 -fplugin-arg-smalloc-first-touch=off -c loop.cpp -o loop.o
-  quietly "$CLANGXX" -Wno-unused-command-line-argument "$@" sites.o loop.o runtime.o -o program
+  quietly "${plain[@]}" "$@" -O2 -c fills.cpp -o fills.o # -Os would put no fill points there
+  quietly "$CLANGXX" -Wno-unused-command-line-argument "$@" sites.o loop.o fills.o runtime.o -o program
 }
 # With another code model thunks are built as IR. Both print the same.
 as_text() {
@@ -233,6 +258,9 @@ expect_touches() { # AFTER MISSES...
 expect_touches 'nothing of the first is forgotten' 4099 4099 4099 $((12800 - 3 * 4099 + 5000))
 expect_touches 'of two' 4099 $((6000 - 4099 + 5000))
 expect_touches 'of a nest' 4099 $((4608 - 4099 + 5000))
+sed -n '/^-- filled$/,$p' expected >filled
+[ "$(sed -n 's/^filling \(.*\)/\1/p' filled | tr '\n' ';')" = "2097152 2097152: cell 1 stack 1 back to main 1;2457600 2457600: cell 1 stack 1 back to main 1;" ] ||
+  fail "it is not told once of each fill of a superpage or more: $(cat filled)"
 expect_match expected '^caught new$'
 expect_match expected "^the program's new threw$"
 expect_match expected '^caught small of a direct site$'

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a unit of many loops gets no more points than its compile can bear, and its nests get them first.
 // RUN: %clang -O2 -S -emit-llvm -o %t.ll %s
-// RUN: grep -c "call void @__smalloc_v1_ask_filling" %t.ll > %t.count
+// RUN: grep -c "call preserve_mostcc void @__smalloc_v1_large_fill" %t.ll > %t.count
 // RUN: FileCheck --check-prefix=COUNT %s < %t.count
 // RUN: FileCheck %s < %t.ll
 // COUNT: {{^1[0-9]$}}
 // CHECK-LABEL: define {{.*}}@nest(
-// CHECK: call void @__smalloc_v1_ask_filling(
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
 // CHECK: ret void
 #define LOOP(k)                                                                                    \
   void loop##k(long *to, unsigned long n) {                                                        \

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 // CHECK-LABEL: define {{.*}}@records(
-// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %to,
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(ptr {{captures.none.|nocapture}} %to,
 // CHECK: call i64 @fread(
 size_t records(char *to, size_t size, size_t n, FILE *f) { return fread(to, size, n, f); }
 
 // CHECK-LABEL: define {{.*}}@all(
-// CHECK: call void @__smalloc_v1_ask_filling(
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
 // CHECK: call i64 @read(
 long all(int f, char *to, size_t n) {
   size_t have = 0;
@@ -22,12 +22,12 @@ long all(int f, char *to, size_t n) {
   return (long)have;
 }
 // CHECK-LABEL: define {{.*}}@cleared(
-// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %a, i64 %n, i64 %n)
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(ptr {{captures.none.|nocapture}} %a, i64 %n, i64 %n)
 // CHECK: call void @llvm.memset
 void cleared(char *a, size_t n) { memset(a, 0, n); }
 
 // CHECK-LABEL: define {{.*}}@short_ones(
-// CHECK-NOT: @__smalloc_v1_ask_filling
+// CHECK-NOT: @__smalloc_v1_{{ask_filling|large_fill}}
 // CHECK: call void @llvm.memcpy
 // CHECK: ret void
 void short_ones(char *to, const char *const *from, const size_t *bytes, long n) {

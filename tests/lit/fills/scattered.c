@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: define {{.*}}@table(
 // CHECK: %[[BYTES:.*]] = shl {{.*}}i64 %n, 10
-// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %t, i64 0, i64 %[[BYTES]])
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(ptr {{captures.none.|nocapture}} %t, i64 0, i64 %[[BYTES]])
 // CHECK: ret void
 void table(unsigned long *restrict t, const unsigned long *restrict key, long n,
            unsigned long mask) {
@@ -14,7 +14,7 @@ void table(unsigned long *restrict t, const unsigned long *restrict key, long n,
 }
 // CHECK-LABEL: define {{.*}}@permuted(
 // CHECK: %[[BYTES:.*]] = shl {{.*}}i64 %n, 2
-// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %to, i64 0, i64 %[[BYTES]])
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(ptr {{captures.none.|nocapture}} %to, i64 0, i64 %[[BYTES]])
 // CHECK: ret void
 void permuted(float *restrict to, const float *restrict from, const long *restrict at, long n) {
   for (long i = 0; i < n; i++)
@@ -23,7 +23,7 @@ void permuted(float *restrict to, const float *restrict from, const long *restri
 // A pair of eight bytes each: the pair is the element.
 // CHECK-LABEL: define {{.*}}@records(
 // CHECK: %[[BYTES:.*]] = shl {{.*}}i64 %n, 4
-// CHECK: call void @__smalloc_v1_ask_filling(ptr {{captures.none.|nocapture}} %to, i64 0, i64 %[[BYTES]])
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(ptr {{captures.none.|nocapture}} %to, i64 0, i64 %[[BYTES]])
 // CHECK: ret void
 struct pair {
   double re, im;

@@ -1,8 +1,9 @@
 //===- PromotionGuards.cpp - what a promotion point costs when nothing waits ===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "passes/rewrite/PromotionGuards.h"
+#include "passes/points/PromotionGuards.h"
 #include "passes/ir/LlvmVersions.h"
+#include "passes/points/FillGuards.h"
 #include "passes/rewrite/ThunkParts.h"
 #include "passes/rewrite/ThunkText.h"
 #include "llvm/ADT/MapVector.h"
@@ -30,17 +31,9 @@ Constant *pendingObjects(Module &M) {
 
 Function *hiddenTouch(Module &M, StringRef Name) {
   LLVMContext &C = M.getContext();
-  FunctionType *Type = FunctionType::get(Type::getVoidTy(C),
-                                         {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false);
-  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  // ThinLTO drops the body of a thunk whose copy in another unit prevails, dead then.
-  if (Function *Known = M.getFunction(Name))
-    Known->replaceAllUsesWith(F), Known->eraseFromParent();
-  F->setName(Name);
-  makeHiddenComdat(M, F);
-  F->setDoesNotThrow();
-  F->setUWTableKind(UWTableKind::Default);
-  return F;
+  return hiddenPoint(M, Name,
+                     FunctionType::get(Type::getVoidTy(C),
+                                       {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
 }
 
 /// Do the points of \p M count among themselves, in a variable of the thread? In a shared library finding that costs what it spares.
@@ -130,11 +123,6 @@ void lookAndCall(Function &Thunk, bool Counts) {
   B.CreateRetVoid();
 }
 
-void leaveToGuards(Function &Thunk) {
-  Thunk.setComdat(nullptr);
-  Thunk.setLinkage(GlobalValue::ExternalLinkage);
-}
-
 namespace {
 
 /// What is left of the thunk before the guards: gone when nobody calls it, built now when it was left to them.
@@ -151,12 +139,6 @@ void settle(Function &Touch) {
 /// kinds, so those have a name each.
 constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting",
                     CountingName = "__smalloc_v1_touch_counting";
-
-CallingConv::ID keepsRegisters(const Module &M) {
-  const Triple T = targetTriple(M);
-  return T.getArch() == Triple::x86_64 || T.isAArch64() ? CallingConv::PreserveMost
-                                                        : CallingConv::C;
-}
 
 /// A link may have made \p Touch its own and dropped arguments that are the same in all calls.
 bool isChanged(const Function &Touch) { return Touch.arg_size() != 2; }
@@ -181,20 +163,6 @@ Function *waitingThunk(Module &M, Function &Touch, bool Counts) {
   F->addFnAttr(Attribute::NoInline);
   lookAndCall(*F, Counts);
   return F;
-}
-
-/// Moves \p V and what only it needs, from the block that ends with the test to \p Before.
-void sink(Value *V, Instruction *Before, BasicBlock &From) {
-  SmallVector<Value *, 8> Wanted = {V};
-  while (!Wanted.empty()) {
-    auto *I = dyn_cast<Instruction>(Wanted.pop_back_val());
-    if (!I || I->getParent() != &From || !I->hasOneUse() || isa<PHINode>(I) || I->isEHPad() ||
-        I->mayReadOrWriteMemory() || I->mayHaveSideEffects())
-      continue;
-    I->moveBefore(*Before->getParent(), Before->getIterator());
-    Before = I;
-    append_range(Wanted, I->operands());
-  }
 }
 
 void callInstead(CallInst &Call, Function &Waiting) {
@@ -258,10 +226,11 @@ void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting, boo
 
 } // namespace
 
-PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM) {
+/// Expands the calls of the promotion points of \p M. Returns true if there was one.
+static bool expandTouches(Module &M, FunctionAnalysisManager &FAM) {
   Function *Touch = M.getFunction(TouchName);
   if (!Touch)
-    return PreservedAnalyses::all();
+    return false;
   SmallMapVector<BasicBlock *, SmallVector<CallInst *, 2>, 16> Calls;
   for (User *U : Touch->users())
     if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledFunction() == Touch &&
@@ -270,12 +239,11 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
       Calls[Call->getParent()].push_back(Call);
   if (Calls.empty()) {
     settle(*Touch);
-    return PreservedAnalyses::all();
+    return false;
   }
   Constant *Pending = pendingObjects(M);
   const bool Counts = countsBatches(M) && !isChanged(*Touch);
   Function *Waiting = waitingThunk(M, *Touch, Counts);
-  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   for (auto &[Block, InBlock] : Calls) {
     llvm::sort(InBlock, [](const CallInst *A, const CallInst *B) { return A->comesBefore(B); });
     FAM.invalidate(*Block->getParent(), PreservedAnalyses::none());
@@ -286,6 +254,14 @@ PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM)
       guard(InBlock, Pending, Waiting, Counts);
   }
   settle(*Touch);
+  return true;
+}
+
+PreservedAnalyses PromotionGuardsPass::run(Module &M, ModuleAnalysisManager &AM) {
+  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  const bool Fills = expandFillMarkers(M, FAM), Touches = expandTouches(M, FAM);
+  if (!Fills && !Touches)
+    return PreservedAnalyses::all();
   compileAsUnit(M);
   PreservedAnalyses Preserved;
   Preserved.preserve<FunctionAnalysisManagerModuleProxy>();

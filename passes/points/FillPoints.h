@@ -5,26 +5,19 @@
 // a range of memory. So the runtime can put that range on a superpage before the first touch. Then
 // a superpage costs a sixth of its base pages; after the first touch it costs more than they do.
 // Most objects are filled by code that does not see the allocation, with sizes known at run time
-// only. The test of the size is inline; the call is in a cold block.
+// only. FillGuards.h describes what a point costs when the fill is small.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_FILLPOINTS_H
 #define SMALLOC_PASSES_FILLPOINTS_H
 
-#include "passes/loops/LoopAccesses.h"
-#include "passes/pointers/MemoryTouches.h"
+#include "passes/decisions/FillCandidates.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/PassManager.h"
 
 namespace smalloc {
 
-/// Fills whose memory no decision may have put on superpages yet.
-struct FillCandidates {
-  std::vector<LoopReference> Stores; ///< grouped by function
-  std::vector<Fill> Calls;
-  bool empty() const { return Stores.empty() && Calls.empty(); }
-};
-
-/// Inserts a call of __smalloc_v1_filling before each fill whose range the program can compute
-/// there. Calls \p Changes with a function before changing it. Uses the analyses of the decisions.
+/// Inserts a marker (FillGuards.h) before each fill whose range the program can compute there.
+/// Calls \p Changes with a function before changing it. Uses the analyses of the decisions.
 void insertFillPoints(const FillCandidates &Candidates, llvm::FunctionAnalysisManager &FAM,
                       llvm::function_ref<void(llvm::Function &)> Changes);
 

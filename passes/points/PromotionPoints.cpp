@@ -9,10 +9,10 @@
 // program that allocates, initialises and then computes does not call it again. PromotionGuards.h
 // keeps the call cheap when there is nothing to promote.
 //===----------------------------------------------------------------------===//
+#include "passes/points/PromotionPoints.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/ir/Preheaders.h"
-#include "passes/rewrite/PromotionGuards.h"
-#include "passes/rewrite/SiteRewriter.h"
+#include "passes/points/PromotionGuards.h"
 #include "passes/rewrite/ThunkText.h"
 #include "llvm/ADT/PointerIntPair.h"
 #include "llvm/Analysis/LoopInfo.h"

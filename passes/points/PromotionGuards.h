@@ -12,6 +12,7 @@
 #ifndef SMALLOC_PASSES_PROMOTIONGUARDS_H
 #define SMALLOC_PASSES_PROMOTIONGUARDS_H
 
+#include "passes/points/PointParts.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 
@@ -21,21 +22,15 @@ namespace smalloc {
 /// whether they are there.
 constexpr llvm::StringRef TouchName = "__smalloc_v1_touch";
 
-/// On such a call: a loop with loops in it follows.
-constexpr llvm::StringRef BeforeNestAttr = "smalloc-before-nest";
-
 /// unsigned __smalloc_v1_pending, weak: not zero while some object waits for promotion.
 llvm::Constant *pendingObjects(llvm::Module &M);
 
-/// hidden void Name(ptr, i64), linkonce_odr, without a body.
+/// Creates the hidden function \p Name of the type void(ptr, i64) (PointParts.h).
 llvm::Function *hiddenTouch(llvm::Module &M, llvm::StringRef Name);
 
 /// Gives \p Thunk its body: it calls libsmalloc's entry with its arguments, when some object waits, and with batches if it
 /// \p Counts.
 void lookAndCall(llvm::Function &Thunk, bool Counts = false);
-
-/// Instead: nothing looks into \p Thunk, which few units need in the end, until the guards.
-void leaveToGuards(llvm::Function &Thunk);
 
 class PromotionGuardsPass : public llvm::PassInfoMixin<PromotionGuardsPass> {
 public:

@@ -1,13 +1,15 @@
 //===- FillPoints.cpp - where a program says what it is about to fill -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "passes/decisions/FillPoints.h"
+#include "passes/points/FillPoints.h"
 #include "passes/decisions/UnitSites.h"
+#include "passes/ir/InstructionCount.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/ir/Preheaders.h"
 #include "passes/loops/ScatteredFill.h"
+#include "passes/points/FillGuards.h"
+#include "passes/points/PointParts.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -16,16 +18,14 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
 namespace smalloc {
 namespace {
-
-constexpr StringRef FillingName = "__smalloc_v1_filling", AskingName = "__smalloc_v1_ask_filling";
 
 /// Fields of a record that are not written, and elements between those that are: no page is left out.
 constexpr uint64_t MostGapBytes = 256;
@@ -89,7 +89,8 @@ private:
   const SCEV *mostTripsOf(const Loop &L);
   bool isKnownBefore(Value *Base, const Loop &L);
   bool computable(const Range &R, Instruction &At);
-  void insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, DebugLoc Where);
+  void insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, bool BeforeNest,
+              DebugLoc Where);
 
   FunctionAnalysisManager &FAM;
   function_ref<void(Function &)> Changes;
@@ -239,52 +240,19 @@ bool Points::computable(const Range &R, Instruction &At) {
                                        &FAM.getResult<TargetIRAnalysis>(*In), &At);
 }
 
-/// The unit's own function that calls the runtime's, if there is one: a program without libsmalloc has none.
-/// Out of line, that test is compiled once.
-Function *askingFunction(Module &M) {
-  if (Function *F = M.getFunction(AskingName))
-    return F;
-  LLVMContext &C = M.getContext();
-  Type *I64 = Type::getInt64Ty(C);
-  auto *Shape = FunctionType::get(Type::getVoidTy(C), {PointerType::getUnqual(C), I64, I64}, false);
-  Function *Filling = Function::Create(Shape, GlobalValue::ExternalWeakLinkage, FillingName, M);
-  Filling->setDoesNotThrow();
-  Filling->addFnAttr(Attribute::NonLazyBind);
-  Function *F =
-      Function::createWithDefaultAttr(Shape, GlobalValue::LinkOnceODRLinkage, 0, AskingName, &M);
-  F->setVisibility(GlobalValue::HiddenVisibility);
-  F->setComdat(M.getOrInsertComdat(AskingName));
-  F->setDoesNotThrow();
-  F->addFnAttr(Attribute::Cold);
-  F->addFnAttr(Attribute::NoInline);
-  BasicBlock *Asks = BasicBlock::Create(C, "", F), *Calls = BasicBlock::Create(C, "", F),
-             *Ends = BasicBlock::Create(C, "", F);
-  IRBuilder<> B(Asks);
-  B.CreateCondBr(B.CreateIsNotNull(Filling), Calls, Ends);
-  B.SetInsertPoint(Calls);
-  B.CreateCall(Filling, {F->getArg(0), F->getArg(1), F->getArg(2)})->setTailCall();
-  B.CreateRetVoid();
-  B.SetInsertPoint(Ends);
-  B.CreateRetVoid();
-  return F;
-}
-
-/// Puts the call before \p At, for at least a superpage.
-void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, DebugLoc Where) {
-  Module &M = *In->getParent();
-  LLVMContext &C = M.getContext();
-  Function *Filling = askingFunction(M);
+/// Puts the marker of a point before \p At. It is no block of its own until all loops have their last form:
+/// the passes between would have to analyse the function anew.
+void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, bool BeforeNest,
+                    DebugLoc Where) {
+  LLVMContext &C = At.getContext();
   IRBuilder<> B(&At);
-  MDNode *Unlikely = MDBuilder(C).createUnlikelyBranchWeights();
-  DomTreeUpdater Updater(*DT, DomTreeUpdater::UpdateStrategy::Eager);
-  Instruction *Cold =
-      SplitBlockAndInsertIfThen(B.CreateICmpUGE(Written, B.getInt64(SuperpageBytes)),
-                                At.getIterator(), /*Unreachable=*/false, Unlikely, &Updater, LI);
-  B.SetInsertPoint(Cold);
-  CallInst *Call = B.CreateCall(Filling, {Start, Bytes, Written});
+  CallInst *Call = B.CreateCall(fillMarker(*In->getParent()), {Start, Bytes, Written});
   // It changes which pages back the memory, never what the memory holds.
   Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
   Call->setDoesNotThrow();
+  Call->addFnAttr(Attribute::WillReturn);
+  if (BeforeNest)
+    Call->addFnAttr(Attribute::get(C, BeforeNestAttr));
   setNotCaptured(*Call, 0);
   Call->setDebugLoc(Where);
 }
@@ -322,7 +290,7 @@ bool Points::before(const LoopReference &R) {
   Value *Written = ValueOf(Known.Written),
         *Start = B.CreatePtrAdd(Known.Base, ValueOf(Known.Offset));
   insert(At, Start, Known.Bytes ? ValueOf(Known.Bytes) : B.getInt64(0), Written,
-         Known.Of->getStartLoc());
+         !Known.Of->isInnermost(), Known.Of->getStartLoc());
   return true;
 }
 
@@ -341,7 +309,7 @@ bool Points::before(const Fill &Filled) {
   Value *Bytes = B.CreateZExtOrTrunc(Filled.Bytes, B.getInt64Ty());
   if (Filled.Count)
     Bytes = B.CreateMul(Bytes, B.CreateZExtOrTrunc(Filled.Count, B.getInt64Ty()));
-  insert(Call, Filled.To, Bytes, Bytes, Call.getDebugLoc());
+  insert(Call, Filled.To, Bytes, Bytes, /*BeforeNest=*/false, Call.getDebugLoc());
   return true;
 }
 
@@ -359,7 +327,7 @@ void insertFillPoints(const FillCandidates &Candidates, FunctionAnalysisManager 
     return;
   const Function *Any = Candidates.Stores.empty() ? Candidates.Calls.front().Call->getFunction()
                                                   : Candidates.Stores.front().Access->getFunction();
-  size_t Left = FreePoints + Any->getParent()->getInstructionCount() / InstructionsPerPoint;
+  size_t Left = FreePoints + instructionsOf(*Any->getParent()) / InstructionsPerPoint;
   Points All(FAM, Changes);
   for (const bool Nests : {true, false})
     for (const LoopReference &R : Candidates.Stores)
