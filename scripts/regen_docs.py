@@ -3,7 +3,10 @@
 """regen_docs.py writes the measured tables of the documentation: the lines between `<!-- NAME:begin
 -->` and `<!-- NAME:end -->` come from files of results, which only real runs write.
 
-  demo          README.md             benchmarks/results/demo.json          scripts/demo --record
+  first-look    README.md             benchmarks/results/first-look.json    scripts/first_look.py --record
+  setup         README.md             benchmarks/results/setup.json         scripts/setup_cost.py --root DIR ... --record
+  first-try     docs/study.md         benchmarks/results/first-look.json    scripts/first_look.py --record --only try
+  speed-memory  README.md             benchmarks/results/peers.json         scripts/bench.py -p peers --record
   programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
   peers         docs/programs.md      benchmarks/results/peers.json         scripts/bench.py -p peers --record
   throughput    docs/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
@@ -21,6 +24,8 @@
   selective     docs/evaluation.md    benchmarks/results/selective.json     scripts/selective.py --record
   chosen-times  docs/evaluation.md    benchmarks/results/chosen-times.json  scripts/chosen_times.py --record
 
+Further docs/pictures/*.svg (scripts/pictures.py): speed-memory.svg from peers.json, how-it-works.svg from nothing.
+
   regen_docs.py            rewrite the tables
   regen_docs.py --check    exit 1 when a page says something else than the results
 """
@@ -30,12 +35,16 @@ import importlib.util
 import json
 import statistics
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import bench_peers  # noqa: E402
+import first_look as first_look_commands  # noqa: E402
+import pictures  # noqa: E402
+import setup_cost  # noqa: E402
 
 
 def ratio(base, result, kind):
@@ -52,7 +61,7 @@ def cell(base, result):
     return f"{speed}, {result['peak_rss_bytes'] / 2**20:.0f} MiB{note}"
 
 
-def table(report, maker="scripts/demo --record"):
+def table(report, maker):
     names = report["configurations"]
     lines = ["| program | " + " | ".join(names.values()) + " |", "|" + "---|" * (len(names) + 1)]
     fewest = None
@@ -219,9 +228,60 @@ def peers(report):
             "`scripts/bench.py -p peers --record`.")
 
 
+
+
+def first_look(report):
+    return first_look_commands.page(report, ("remarks", "sites"))
+
+
+def first_try(report):
+    return first_look_commands.page(report, ("try",))
+
+
+def setup(report):
+    """The cost of the two set-up commands."""
+    return textwrap.fill(setup_cost.page(report), 100, break_long_words=False, break_on_hyphens=False)
+
+
+def speed_memory(report):
+    """The picture's figures in words, for those who see no pictures."""
+    means = bench_peers.means(report["programs"], report["configurations"])
+    points = [f"{report['configurations'][key]} {m['cpu']:.2f}x at {m['memory']:.2f}x memory"
+              for key, m in means.items() if key != "base"]
+    m, runs = report["machine"], [s["runs"] for p in report["programs"] for s in p["results"].values()]
+    words = (f"CPU speed and peak memory against glibc on base pages, geometric means of {len(report['programs'])} programs, "
+             f"{min(runs)} interleaved rounds: {'; '.join(points)}. {m['cpus']} CPUs of a {m['cpu']}"
+             f"{' (virtual machine)' if m['hypervisor'] else ''}. Program by program: [docs/programs.md](docs/programs.md).")
+    return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def picture_files():
+    """file -> the SVG that belongs there."""
+    peers_report = json.loads((ROOT / "benchmarks" / "results" / "peers.json").read_text(encoding="utf-8"))
+    folder = ROOT / "docs" / "pictures"
+    return {folder / "speed-memory.svg": pictures.speed_memory(peers_report),
+            folder / "how-it-works.svg": pictures.how_it_works()}
+
+
+def redraw(check):
+    """Writes the pictures; with check only compares. Returns 1 if one differs."""
+    for file, svg in picture_files().items():
+        if file.exists() and file.read_text(encoding="utf-8") == svg:
+            continue
+        if check:
+            print(f"regen_docs.py: error: {file}: differs from its results\nhint: scripts/regen_docs.py", file=sys.stderr)
+            return 1
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(svg, encoding="utf-8")
+    return 0
+
+
 # name: page, results, function from results to text, command that writes the results
 SECTIONS = {
-    "demo": ("README.md", "demo.json", table, "scripts/demo --record"),
+    "first-look": ("README.md", "first-look.json", first_look, "scripts/first_look.py --record"),
+    "setup": ("README.md", "setup.json", setup, "scripts/setup_cost.py --root DIR packages --record"),
+    "first-try": ("docs/study.md", "first-look.json", first_try, "scripts/first_look.py --record --only try"),
+    "speed-memory": ("README.md", "peers.json", speed_memory, "scripts/bench.py -p peers --record"),
     "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
     "peers": ("docs/programs.md", "peers.json", peers, "scripts/bench.py -p peers --record"),
     "throughput": ("docs/throughput.md", "throughput.json", throughput, f"{THROUGHPUT} --record"),
@@ -272,14 +332,16 @@ def regenerate(name, page, results, check):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--results", type=Path, help="only the README, from this file")
-    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--section", choices=SECTIONS, help="only this section, of --page and from --results")
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--results", type=Path)
     options = parser.parse_args()
-    if options.results or options.readme != ROOT / "README.md":
-        results = options.results or ROOT / "benchmarks" / "results" / "demo.json"
-        return regenerate("demo", options.readme, results, options.check)
-    return max(regenerate(name, ROOT / page, ROOT / "benchmarks" / "results" / results, options.check)
-               for name, (page, results, _, _) in SECTIONS.items())
+    if options.section:
+        page, results, _, _ = SECTIONS[options.section]
+        return regenerate(options.section, options.page or ROOT / page,
+                          options.results or ROOT / "benchmarks" / "results" / results, options.check)
+    return max(redraw(options.check), *(regenerate(name, ROOT / page, ROOT / "benchmarks" / "results" / results, options.check)
+               for name, (page, results, _, _) in SECTIONS.items()))
 
 
 if __name__ == "__main__":

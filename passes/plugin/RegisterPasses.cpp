@@ -26,11 +26,13 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LastRunTrackingAnalysis.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -61,19 +63,23 @@ ChangedFunctions changedFunctions(const UnitDecisions &Verdicts) {
   return Changed;
 }
 
-/// What is known of all other functions stays known: later passes would have to find it out again. In a changed function
-/// some calls are new; its blocks and loops, where no block was added, and what moves with these are as before.
+/// Keeps what is known of all other functions: later passes would have to find it out again. In a changed function some
+/// calls are new. The only blocks that are added are preheaders (Preheaders.h), which dominators and loops are told of,
+/// and which leave scalar evolution as it is (LoopSimplify keeps these, too); what else depends on blocks is forgotten.
 PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManager &FAM) {
   PreservedAnalyses Calls;
-  Calls.preserveSet<CFGAnalyses>();
+  Calls.preserve<DominatorTreeAnalysis>();
+  Calls.preserve<LoopAnalysis>();
   Calls.preserve<ScalarEvolutionAnalysis>();
   Calls.preserve<AssumptionAnalysis>();
   // What is new is simple already: passes that found nothing to do in the function need not run again.
   Calls.preserve<LastRunTrackingAnalysis>();
   Calls.preserve<TargetIRAnalysis>();
   Calls.preserve<TargetLibraryAnalysis>();
+  PreservedAnalyses CallsAlone = Calls;
+  CallsAlone.preserveSet<CFGAnalyses>();
   for (auto [F, Blocks] : Changed)
-    FAM.invalidate(*F, F->size() == Blocks ? Calls : PreservedAnalyses::none());
+    FAM.invalidate(*F, F->size() == Blocks ? CallsAlone : Calls);
   PreservedAnalyses Preserved;
   Preserved.preserve<FunctionAnalysisManagerModuleProxy>();
   Preserved.preserveSet<AllAnalysesOn<Function>>();

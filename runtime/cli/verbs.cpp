@@ -8,6 +8,7 @@ namespace smalloc::cli {
 std::span<const Verb *const> all_verbs() {
   // One per line, in the order of the help.
   static const Verb *const verbs[] = {
+      &kTryVerb,        //
       &kDoctorVerb,     //
       &kSitesVerb,      //
       &kRunVerb,        //

@@ -43,10 +43,10 @@ extern const Verb kSitesVerb, kDoctorVerb, kRunVerb, kStatsVerb, kMachineVerb;
 extern const Verb kRecordVerb, kTraceVerb, kAnalyzeVerb, kDirectivesVerb;
 extern const Verb kApplyVerb, kDbVerb, kDiffVerb, kReportVerb;
 extern const Verb kNumaVerb;
-extern const Verb kCalibrateVerb, kStreamVerb, kStudyVerb;
+extern const Verb kCalibrateVerb, kStreamVerb, kStudyVerb, kTryVerb;
 
-// Stores the words from the first "--" on (included) of `smalloc run`, `record`, `apply`, `study`
-// and `numa`.
+// Stores the words from the first "--" on (included) of `smalloc run`, `record`, `apply`, `study`,
+// `try` and `numa`.
 void set_command_to_run(std::vector<std::string> arguments);
 const std::vector<std::string> &command_behind_dashes();
 

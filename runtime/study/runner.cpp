@@ -60,10 +60,10 @@ void add_tree(int process, Footprint &sum, unsigned &left) {
 [[noreturn]] void become(const RunPlan &plan, char *const *arguments, char *const *environment,
                          int error_pipe) {
   const int nothing = open("/dev/null", O_RDWR);
-  dup2(nothing, STDIN_FILENO);
+  dup2(plan.input >= 0 ? plan.input : nothing, STDIN_FILENO);
   if (!plan.show_output) {
     dup2(nothing, STDOUT_FILENO);
-    dup2(nothing, STDERR_FILENO);
+    dup2(plan.errors >= 0 ? plan.errors : nothing, STDERR_FILENO);
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (plan.without_thp)

@@ -20,6 +20,8 @@ struct RunPlan {
   std::map<std::string, std::string> environment; // added to this process's environment
   bool without_thp = false;        // PR_SET_THP_DISABLE: base pages in every THP mode of the system
   bool show_output = false;        // false: its standard output and error go to /dev/null
+  int input = -1;                  // standard input of the command; -1: empty
+  int errors = -1;                 // its standard error; -1: as show_output says
   double sample_seconds = 1;       // longest pause between samples; the pause starts at 0.02 s and
                                    // doubles
   pmu::PerfSource *perf = nullptr; // source of the PMU's counts; null: none

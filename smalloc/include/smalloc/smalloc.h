@@ -111,7 +111,7 @@ void smalloc_stats_print_json(int fd);
  * there ("J": JSON, NULL: all). Writes nothing before the first small object of libsmalloc. */
 void smalloc_jemalloc_stats_print(int fd, const char *options);
 
-/* Returns the version, such as "0.1.0". */
+/* Returns the version, such as "0.2.0". */
 const char *smalloc_version(void);
 
 #ifdef __cplusplus

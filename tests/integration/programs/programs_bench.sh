@@ -58,7 +58,7 @@ for runs, shown in (1, ("1.62?", "1 run of each: no difference is claimed")), (2
     assert f" {runs} " in text.getvalue().splitlines()[3] and "runs" in text.getvalue().splitlines()[2], text.getvalue()
 assert bench_table.spread([1.0, 1.0, 1.2]) > 0.19 and bench_table.spread([5.0]) == 0
 PY
-# The README's table comes only from the results.
+# A table of a page comes only from the results.
 cd "$tmp"
 python3 - <<'PY'
 import json
@@ -66,11 +66,11 @@ s = {"total_seconds": 2.0, "total_spread": 0.01, "user_seconds": 1.2, "user_spre
 json.dump({"configurations": {"base": "glibc", "ours": "smalloc"}, "machine": {"cpus": 2, "cpu": "X", "hypervisor": True, "kernel": "6"},
            "programs": [{"name": "p", "results": {"base": s, "ours": {**s, "total_seconds": 1.0}}}]}, open("d.json", "w"))
 PY
-printf 'a\n<!-- demo:begin -->\nold\n<!-- demo:end -->\nb\n' >R.md
-expect_status 1 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
-expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --results d.json --readme R.md
+printf 'a\n<!-- programs:begin -->\nold\n<!-- programs:end -->\nb\n' >R.md
+expect_status 1 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --section programs --results d.json --page R.md
+expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --section programs --results d.json --page R.md
 expect_match R.md '^\| p \| 2.00 s, 2 MiB \| 2.00x \(user same\), 2 MiB \|$'
-expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --results d.json --readme R.md
+expect_status 0 python3 "$SMALLOC_SOURCE/scripts/regen_docs.py" --check --section programs --results d.json --page R.md
 # The name of a group stands for its programs.
 expect_status 0 python3 "$bench" -p throughput -c base,preload -n 1 --quick --no-warm --work "$tmp/tp" --json t.json
 python3 - <<'PY'

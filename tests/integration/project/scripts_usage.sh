@@ -20,3 +20,12 @@ expect_status_in 2 scripts/test --stage nonsense
 expect_match "$tmp/err" 'stage \(nonsense\): unknown'
 expect_status_in 2 scripts/test --stage
 expect_match "$tmp/err" 'needs a value'
+# What the demonstration installs is part of what the tests install, and has no server and no test library.
+scripts/install-packages --list | sort >"$tmp/all"
+for set in build demo; do
+  scripts/install-packages --set "$set" --list | sort >"$tmp/$set"
+  [ -s "$tmp/$set" ] && [ -z "$(comm -23 "$tmp/$set" "$tmp/all")" ] || fail "--set $set is no part of all packages"
+done
+expect_no_match "$tmp/demo" 'postgresql|gtest|valgrind|flang'
+expect_status_in 2 scripts/install-packages --set nonsense
+expect_match "$tmp/err" 'not build, demo or test'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // help.cpp writes the help texts and the man page.
-#include "runtime/cli/help.h"
+#include "runtime/cli/main/help.h"
 
 #include "runtime/cli/verbs.h"
 
@@ -198,7 +198,8 @@ void install_help(CLI::App &app) {
 
 std::string short_help() {
   std::string text =
-      "  smalloc doctor\n      what this system can do, and the command that cures what it cannot\n"
+      "  smalloc try -- ./app\n      does ./app gain from superpages: ten lines, nothing to "
+      "recompile\n"
       "  smalloc sites ./app\n      where ./app allocates, what goes on superpages, and why\n\n"
       "Usage: smalloc VERB [OPTION]...\n\nVerbs:\n";
   for (const Verb *verb : all_verbs())
@@ -239,7 +240,9 @@ std::string man_page(CLI::App &app) {
           ".PP\n.BR run , \" \" record , \" \" apply , \" numa record\" \" and \" \"numa "
           "replay\"\nreturn the "
           "command's own status; 125: smalloc itself failed (its command line included), 126: the "
-          "command cannot be executed, 127: it was not found, as with\n.BR env (1).\n";
+          "command cannot be executed, 127: it was not found, as with\n.BR env (1).\n"
+          ".PP\n.B try\nreturns the status of the first run that fails, 0 if none does, and 125 to "
+          "127 as above.\n";
   text +=
       ".SH THRESHOLDS\n"
       "\\fB\\-\\-fail\\-if\\fR 'KEY OP NUMBER' may be repeated. KEY is a path in what "

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // main.cpp parses the command line, calls the verb, and prints a failure with its exit status.
-#include "runtime/cli/help.h"
+#include "runtime/cli/main/completions.h"
+#include "runtime/cli/main/help.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/cli/main/version.h"
 #include "runtime/errors/diagnostics.h"
 
 #include <csignal>
@@ -48,7 +50,8 @@ void take_file_limit_as_error() {
 }
 
 bool runs_a_command(const std::string &verb) {
-  return verb == kRunVerb.name || verb == kRecordVerb.name || verb == kApplyVerb.name;
+  return verb == kRunVerb.name || verb == kRecordVerb.name || verb == kApplyVerb.name ||
+         verb == kTryVerb.name;
 }
 
 // Returns the status of a failure. Verbs that run a command use that of env(1), since 1 and 2
@@ -124,13 +127,17 @@ int dispatch(int argc, char **argv) {
     check_verb(first);
 
   CLI::App app("", "smalloc");
-  app.set_version_flag("--version", "smalloc " SMALLOC_VERSION);
+  app.set_version_flag("--version", version_text());
   app.require_subcommand(0, 1);
   std::map<std::string, std::function<int()>> actions;
   for (const Verb *verb : all_verbs())
     actions[verb->name] = verb->declare(*app.add_subcommand(verb->name, verb->description));
   bool man = false;
   app.add_flag("--man", man, "Print the man page")->group("");
+  std::string shell;
+  app.add_option("--completion", shell, "Print the completion script of a shell")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->group("");
   install_help(app);
   // CLI11 would search for verbs after "--", but these words belong to the command that is run.
   int parsed_arguments = argc;
@@ -154,6 +161,10 @@ int dispatch(int argc, char **argv) {
   }
   if (man) {
     write_text("", man_page(app));
+    return kDone;
+  }
+  if (!shell.empty()) {
+    write_text("", completion_script(app, shell));
     return kDone;
   }
   const auto parsed = app.get_subcommands();

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names the build: what `smalloc --version` prints.
+#pragma once
+
+#include <string>
+
+namespace smalloc::cli {
+
+// "smalloc 0.2.0 (commit 0123456789ab, built by GNU 12.2.0)"; commit unknown: built outside a repository.
+std::string version_text();
+
+} // namespace smalloc::cli
