@@ -24,8 +24,9 @@ struct PairedChange {
 // A smaller change is called no difference, whatever the interval says.
 inline constexpr double kLeastChange = 0.005;
 
-// before[i] and after[i] form a pair. Values below `resolution` (> 0, same unit) count as it, so that
-// what cannot be measured shows no change. Of series of different lengths the longer end is ignored.
+// Compares the pairs before[i], after[i]. Values below `resolution` (> 0, same unit) count as
+// `resolution`, so that what cannot be measured shows no change. The longer end of series of
+// different lengths is ignored.
 PairedChange paired_change(std::span<const double> before, std::span<const double> after,
                            double resolution);
 

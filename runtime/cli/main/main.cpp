@@ -3,9 +3,9 @@
 // main.cpp parses the command line, calls the verb, and prints a failure with its exit status.
 #include "runtime/cli/main/completions.h"
 #include "runtime/cli/main/help.h"
+#include "runtime/cli/main/version.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/verbs.h"
-#include "runtime/cli/main/version.h"
 #include "runtime/errors/diagnostics.h"
 
 #include <csignal>

@@ -35,7 +35,7 @@ struct Options {
   CLI::App *app = nullptr;
 };
 
-// What libsmalloc cannot reach would give six runs of the same.
+// Refuses programs that libsmalloc cannot reach: six runs of them would be alike.
 void refuse_what_cannot_gain(const std::string &program, const Target &target) {
   if (!target.obstacle.empty())
     throw Failure{"cannot try the program", program, target.obstacle, target.hint, kRunFailed};

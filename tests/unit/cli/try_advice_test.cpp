@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `smalloc try` proposes for each kind of result.
+// Tests what `smalloc try` proposes for each kind of result.
 #include "runtime/cli/study/try_advice.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,8 @@ namespace smalloc::study {
 namespace {
 
 TEST(Paired, IntervalIsStudents) {
-  // log ratios ln 2 - 0.01, ln 2, ln 2 + 0.01: mean ln 2, deviation 0.01, half width 4.303 * 0.01 / sqrt 3.
+  // log ratios ln 2 - 0.01, ln 2, ln 2 + 0.01: mean ln 2, deviation 0.01,
+  // half width 4.303 * 0.01 / sqrt 3.
   const double before[] = {2 * std::exp(-0.01), 2, 2 * std::exp(0.01)}, after[] = {1, 1, 1};
   const PairedChange c = paired_change(before, after, 1e-3);
   EXPECT_EQ(c.pairs, 3u);
