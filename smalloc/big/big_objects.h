@@ -131,8 +131,8 @@ public:
     /// Places a range on its NUMA nodes. Returns how many parts got a policy.
     unsigned (*place)(char *start, size_t bytes, numa::Placement placement) = nullptr;
   };
-  /// Sets the tables up. False: no memory for the tables. `page_fallback` is initialised and outlives
-  /// this object.
+  /// Sets the tables up. False: no memory for the tables. `page_fallback` is initialised and
+  /// outlives this object.
   bool init(Region &region, PageFallback &page_fallback, const Config &config);
 
   /// Allocates a big object. Returns nullptr if there are no units, commit is refused, or the
