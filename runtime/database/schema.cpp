@@ -52,7 +52,7 @@ const char *const kStep2[] = {
     "ALTER TABLE runs ADD COLUMN bar_percent DOUBLE PRECISION",
     "ALTER TABLE runs ADD COLUMN superpages_supply BIGINT",
     "ALTER TABLE runs ADD COLUMN superpages_peak BIGINT",
-    "ALTER TABLE runs ADD COLUMN superpages_at_first_touch BIGINT",
+    "ALTER TABLE runs ADD COLUMN superpages_at_birth BIGINT",
     "ALTER TABLE runs ADD COLUMN promotions BIGINT",
     "ALTER TABLE runs ADD COLUMN migrations BIGINT",
     "ALTER TABLE runs ADD COLUMN live_bytes_peak BIGINT",
@@ -92,6 +92,11 @@ const char *const kStep6[] = {
     "ALTER TABLE analyses ADD COLUMN page_faults_base DOUBLE PRECISION",
     "ALTER TABLE analyses ADD COLUMN page_faults_directed DOUBLE PRECISION",
     "ALTER TABLE analyses ADD COLUMN touch_seconds DOUBLE PRECISION",
+};
+
+// Version 7: the word of allocator papers.
+const char *const kStep7[] = {
+    "ALTER TABLE runs RENAME COLUMN superpages_at_birth TO superpages_at_first_touch",
 };
 
 void make_steps(Connection &connection, int64_t version) {
@@ -134,6 +139,8 @@ std::vector<std::string> statements_of_step(int64_t version) {
     return {std::begin(kStep5), std::end(kStep5)};
   case 6:
     return {std::begin(kStep6), std::end(kStep6)};
+  case 7:
+    return {std::begin(kStep7), std::end(kStep7)};
   default:
     return {};
   }

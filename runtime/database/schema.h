@@ -9,7 +9,7 @@
 
 namespace smalloc::database {
 
-inline constexpr int64_t kSchemaVersion = 6;
+inline constexpr int64_t kSchemaVersion = 7;
 
 // Returns the statements that lead from version - 1 to version; @ID stands for the system's
 // identity column.
