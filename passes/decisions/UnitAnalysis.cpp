@@ -83,7 +83,7 @@ std::string writtenText(const MachineProfile &Machine) {
 
 /// True if the loops around \p R, all of known length, write less than a superpage.
 bool tooFew(const LoopReference &R) {
-  uint64_t Bytes = std::max(R.Bytes, uint64_t(64)); // with gaps
+  uint64_t Bytes = std::max(R.Bytes, uint64_t(64)); // at least a line per store, for gaps
   for (const LoopLevel &L : R.Levels) {
     if (!L.Trip)
       return false;

@@ -367,7 +367,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
         else if (Name == "smalloc")
           MPM.addPass(SmallocPass(O));
-        else if (Name == "smalloc<link>") // as before a link
+        else if (Name == "smalloc<link>") // the compile phase before a link
           MPM.addPass(SmallocPass(O, /*ForLink=*/true));
         else if (Name == "smalloc-link")
           MPM.addPass(SmallocLinkPass(O.CoverageDir));

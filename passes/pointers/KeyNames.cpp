@@ -143,9 +143,10 @@ KeyNames::Member KeyNames::describeMember(const MemberLevel &Level) {
     Whole = xxh3_64bits(ByName ? Level.Class.str() : layoutOf(Level.Struct));
   auto Readable = [&] {
     StringRef Plain = Level.Class;
-    std::string Text = Plain.consume_front("_ZTS")
-                           ? demangle(("_Z" + Plain).str()) // of a type: kept as it is if unknown
-                           : Level.Class.str();
+    std::string Text =
+        Plain.consume_front("_ZTS")
+            ? demangle(("_Z" + Plain).str()) // demangle() returns unknown names unchanged
+            : Level.Class.str();
     if (StringRef(Text).starts_with("_Z")) {
       StringRef Digits = Plain.take_while(isDigit);
       Text = Plain.drop_front(Digits.size()).str();

@@ -74,8 +74,8 @@ public:
   /// program order.
   std::vector<uint64_t> argumentsFromElsewhere();
 
-  /// Adds to \p Out the flows between keys of the members that were asked for so far. REQUIRES: it
-  /// is called last, since members asked for later get no flows.
+  /// Adds to \p Out the flows between keys of all members looked up so far. REQUIRES: it is called
+  /// last, since members looked up later get no flows.
   void relateMembers(KeyedSummary &Out);
 
   /// Returns the readable names of all keys made so far, and clears them.

@@ -89,7 +89,7 @@ static Value *countInThunk(Function &Thunk, BasicBlock *Of, BasicBlock *Call, Ba
   B.CreateCondBr(countMisses(B, Left, Misses), Call, Done,
                  MDBuilder(B.getContext()).createUnlikelyBranchWeights());
   B.SetInsertPoint(Call);
-  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8)); // below zero
+  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8)); // has wrapped below zero
   Value *Large = B.CreateICmpUGT(Misses, Batch);
   Value *All = B.CreateSub(Batch, After), *Rest = B.CreateAdd(After, Batch);
   B.CreateAlignedStore(B.CreateSelect(Large, Batch, Rest), Left, Align(8));

@@ -265,7 +265,7 @@ bool AllocationWrappers::analyse(Function &F) {
   const size_t InLoops =
       Ok && !W.Fresh.empty() ? instructionsInLoops(F, FAM.getResult<LoopAnalysis>(F)) : 0;
   const size_t Copied =
-      F.hasLocalLinkage() && F.hasOneUse() ? 0 : InLoops; // most of these are dropped
+      F.hasLocalLinkage() && F.hasOneUse() ? 0 : InLoops; // dropSingleUses() drops most of these
   if (!Ok || W.Fresh.empty() || InLoops > MaxLoopInstructions || Copied > LoopInstructionsLeft) {
     Rejected.insert(&F);
     return false;
@@ -365,7 +365,7 @@ bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
         return false;
       continue;
     }
-    if (isa<GetElementPtrInst>(I)) { // a size beside the pointer
+    if (isa<GetElementPtrInst>(I)) { // the caller's size field beside the pointer
       for (const User *Of : I->users())
         if (auto *Store = dyn_cast<StoreInst>(Of);
             !isa<LoadInst>(Of) && !(Store && Store->getPointerOperand() == I &&
@@ -396,7 +396,7 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
   if (isa<ConstantPointerNull, UndefValue>(V) || !Seen.insert(V).second)
     return true;
   if (auto *G = dyn_cast<GEPOperator>(V))
-    return isFresh(G->getPointerOperand(), W, Seen); // behind a header
+    return isFresh(G->getPointerOperand(), W, Seen); // the block behind a header
   if (isa<PHINode, SelectInst>(V)) {
     for (Use &Op : cast<User>(V)->operands())
       if (Op->getType()->isPointerTy() && !isFresh(Op, W, Seen))
