@@ -1,8 +1,8 @@
-//===- FillCandidates.h - fills that may get a fill point -------------------===//
+//===- FillCandidates.h - fills that may get a fill point -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists the loops and calls of a unit that fill memory which no decision may have put on superpages.
-// points/FillPoints.h chooses those that get a fill point.
+// Lists the loops and calls of a unit that fill memory which no decision may have put on
+// superpages. points/FillPoints.h chooses those that get a fill point.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_FILLCANDIDATES_H
 #define SMALLOC_PASSES_FILLCANDIDATES_H

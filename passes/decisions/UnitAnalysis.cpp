@@ -1,4 +1,4 @@
-//===- UnitAnalysis.cpp - superpages for this site? ------------------------------===//
+//===- UnitAnalysis.cpp - decides all sites of a unit ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/UnitAnalysis.h"
@@ -24,7 +24,7 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Gives each site the name of its record and its node in the graph of keys.
+/// Sets the record name of each site, and its node in the graph of keys.
 void nameSites(std::vector<SiteDecision> &Sites) {
   StringMap<unsigned>
       Ordinals; // copies of one call in one function: unrolled, or inlined through the same chain
@@ -37,13 +37,13 @@ void nameSites(std::vector<SiteDecision> &Sites) {
   }
 }
 
-/// Propagation steps of the origins: well under a second for a unit. A link with LTO may take as much for each unit, up
-/// to some seconds.
+/// Most propagation steps of the origins of one unit, well under a second. A link with LTO may use
+/// this budget for each unit, up to some seconds.
 constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
-/// Walks of one site whose sizes are tested where it allocates.
+/// Most walks of one site whose sizes are tested at the allocation.
 constexpr size_t MaxConditions = 3;
 
-/// \p F as a row of the site table.
+/// Returns \p F as a row of the site table.
 ReferenceRow rowOf(const Finding &F) {
   ReferenceRow Row;
   Row.Function = F.Reference->Access->getFunction()->getName().str();
@@ -63,8 +63,8 @@ ReferenceRow rowOf(const Finding &F) {
   return Row;
 }
 
-/// Forgets copies that an optimiser has made of a call for where it asks for nothing (the first turn of an unrolled loop, say):
-/// the site's others tell of it.
+/// Removes copies of a call that request 0 bytes, such as the first iteration of an unrolled loop.
+/// Other copies of the same site remain.
 void forgetEmptyCopies(std::vector<SiteDecision> &Sites) {
   DenseSet<uint64_t> Told;
   for (const SiteDecision &V : Sites)
@@ -75,15 +75,15 @@ void forgetEmptyCopies(std::vector<SiteDecision> &Sites) {
   });
 }
 
-/// Why a fully written object belongs on superpages whatever its loops do.
+/// Returns the reason why a fully written object belongs on superpages whatever its loops do.
 std::string writtenText(const MachineProfile &Machine) {
   return "every byte is written: a superpage takes 1 page fault instead of " +
          std::to_string(SuperpageBytes / Machine.BasePageBytes) + " at the same memory";
 }
 
-/// Do the loops around \p R, all of known length, write less than a superpage?
+/// True if the loops around \p R, all of known length, write less than a superpage.
 bool tooFew(const LoopReference &R) {
-  uint64_t Bytes = std::max(R.Bytes, uint64_t(64)); // with gaps
+  uint64_t Bytes = std::max(R.Bytes, uint64_t(64)); // at least a line per store, for gaps
   for (const LoopLevel &L : R.Levels) {
     if (!L.Trip)
       return false;
@@ -107,7 +107,7 @@ public:
   UnitDecisions run();
 
 private:
-  /// A walk whose sizes may decide, and whether it pays at any.
+  /// A walk whose sizes may be tested, and whether it pays at any size.
   using Sizeable = std::pair<const LoopReference *, bool>;
   const LoopReference *testSizes(SiteDecision &V, ArrayRef<Sizeable> Found, std::string &Text);
   void decide(SiteDecision &V);
@@ -124,9 +124,9 @@ private:
   UnitSites Unit;
 };
 
-/// Finds out at which sizes of their loops, known at run time only, the walks \p Found of an object of unknown size pay, and
-/// has it tested where \p V allocates if that is to decide: V.When, in words \p Text. Returns a walk that pays at such sizes
-/// only, null if there is none.
+/// Finds the loop sizes, known at run time only, at which the walks \p Found of an object of
+/// unknown size pay. If these sizes are to decide, sets V.When, which \p V's call then tests, and
+/// \p Text, its description. Returns a walk that pays only at such sizes; null if there is none.
 const LoopReference *UnitAnalysis::testSizes(SiteDecision &V, ArrayRef<Sizeable> Found,
                                              std::string &Text) {
   const LoopReference *Opened = nullptr;
@@ -143,7 +143,7 @@ const LoopReference *UnitAnalysis::testSizes(SiteDecision &V, ArrayRef<Sizeable>
                                     Open->Values.size());
     }
     const SizeCondition Condition = Bounds ? conditionOf(*Open, *Bounds) : SizeCondition();
-    if (Pays && Condition.empty()) // whatever its sizes, or nobody knows them there
+    if (Pays && Condition.empty()) // at any size, or the sizes are unknown there
       return nullptr;
     if (Condition.empty() || is_contained(When, Condition))
       continue;
@@ -164,13 +164,13 @@ const LoopReference *UnitAnalysis::testSizes(SiteDecision &V, ArrayRef<Sizeable>
 void UnitAnalysis::decide(SiteDecision &V) {
   const bool Many = Unit.manyObjects(*V.Call, V);
   const bool Escapes = Origins.escapes(V.Call);
-  // A context's cell is the only one that a later join can steer.
+  // Only a context's cell can be steered by a later join.
   const bool Context = V.Flags & SMALLOC_SITE_CONTEXT;
   const bool MaybeMany = Unit.maybeMany(*V.Call, V);
   const bool CanBeBig = V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes || Many ||
                         (Context && MaybeMany);
-  // A superpage costs a fully written object no memory and saves its page faults. The paper counts
-  // walks only.
+  // A superpage costs a fully written object no memory and saves its page faults. The paper's model
+  // counts walks only.
   const bool Written = (V.Flags & SMALLOC_SITE_FULLY_INITIALISED) &&
                        (V.SizeBytes == SMALLOC_UNKNOWN || V.SizeBytes >= SuperpageBytes) &&
                        O.FirstTouch && O.Model == SMALLOC_MODEL_SPREAD;
@@ -184,10 +184,10 @@ void UnitAnalysis::decide(SiteDecision &V) {
     V.FaultsSaved = Whole * (SuperpageBytes / O.Machine.BasePageBytes - 1);
   }
   Finding Best;
-  uint64_t Earliest = SMALLOC_UNKNOWN; // any nest that pays is reason enough
+  uint64_t Earliest = SMALLOC_UNKNOWN; // any nest that pays suffices
   std::vector<Sizeable> Found;
   SmallVector<const LoopReference *, 8> Reached(Judge.reaching(V.Call));
-  for (const CallBase *Inside : Wrappers->inside(*V.Call)) // what the function does to it at once
+  for (const CallBase *Inside : Wrappers->inside(*V.Call)) // references inside the called function
     append_range(Reached, Judge.reaching(Inside));
   for (const LoopReference *R : Reached) {
     const Finding &F = Judge.judge(*R, {V.Call, V.SizeBytes, Many},
@@ -196,7 +196,7 @@ void UnitAnalysis::decide(SiteDecision &V) {
       V.References.push_back(rowOf(F));
     bool Better = F.pays() != Best.pays() ? F.pays() : F.Saving > Best.Saving;
     if (Best.Reference && F.pays() == Best.pays() &&
-        F.Saving == Best.Saving) // the earlier, then the surer reason
+        F.Saving == Best.Saving) // then the lower MinBytes, then the surer reason
       Better = F.MinBytes != Best.MinBytes ? F.MinBytes < Best.MinBytes
                                            : Best.Reference->Assumed && !R->Assumed;
     if (F.Pattern == SMALLOC_PATTERN_POINTER_CHASING)
@@ -226,7 +226,7 @@ void UnitAnalysis::decide(SiteDecision &V) {
     }
   V.Pattern = Best.Reference ? Best.Pattern : SMALLOC_PATTERN_NONE;
   if (Best.Reference && Best.Pattern != SMALLOC_PATTERN_NONE) {
-    if (O.Model == SMALLOC_MODEL_SPREAD) { // the paper's formula says nothing about either
+    if (O.Model == SMALLOC_MODEL_SPREAD) { // the paper's formula has neither
       V.MissesPerAccess = Best.Misses;
       V.SavingCycles = Best.Saving;
     }
@@ -285,7 +285,7 @@ void UnitAnalysis::decide(SiteDecision &V) {
     if (MaybeMany)
       V.Flags |= SMALLOC_SITE_MANY;
     if (Context && V.SizeBytes != SMALLOC_UNKNOWN && V.SizeBytes < SuperpageBytes)
-      V.Flags |= SMALLOC_SITE_SMALL; // no object of it is watched on its own
+      V.Flags |= SMALLOC_SITE_SMALL; // its objects are not watched individually
     if (V.Pattern == SMALLOC_PATTERN_NONE)
       V.Pattern = SMALLOC_PATTERN_UNKNOWN;
     V.Confidence = std::min(V.Confidence, 30u);
@@ -299,9 +299,11 @@ void UnitAnalysis::decide(SiteDecision &V) {
     V.Flags |= SMALLOC_SITE_REWRITTEN;
 }
 
-/// Promotion points also serve objects that other units allocated: there the nest alone decides. Known objects need
-/// one if they may wait for promotion, that is, start on base pages. Those that are written at once do so only where superpages at
-/// birth are dear or over the budget: they get points for as long as these cost little of the compile.
+/// Selects the nests that get promotion points. Points also serve objects that other units
+/// allocated: for these the nest alone counts. A known object needs a point only if it may wait for
+/// promotion, that is, if it starts on base pages. A fully written object does so only if
+/// superpages at first touch are too expensive or over the budget. Nests over such objects get a
+/// limited number of spare points, which cost little compile time.
 void UnitAnalysis::promoteNests(UnitDecisions &Result) {
   constexpr unsigned InstructionsPerSparePoint = 20000;
   unsigned Spare = 2 + instructionsOf(M) / InstructionsPerSparePoint;
@@ -327,7 +329,7 @@ void UnitAnalysis::promoteNests(UnitDecisions &Result) {
   }
 }
 
-/// May \p Pointer lead into an object of the heap that does not start on superpages?
+/// True if \p Pointer may point into a heap object that does not start on superpages.
 bool UnitAnalysis::mayWait(const Value *Pointer,
                            const DenseMap<const CallBase *, unsigned> &Flags) {
   const PointerOrigins::Answer &From = Origins.originsOf(Pointer);
@@ -359,7 +361,8 @@ UnitDecisions UnitAnalysis::run() {
       Unit.doneWith(*F);
   }
   obeyDirectives(Result.Sites, O);
-  // A context that stays as it is would decide as the allocation inside does.
+  // A context without a cell of its own would follow the decision of the allocation inside, so it
+  // gets a cell.
   DenseSet<const CallBase *> Steered;
   for (const SiteDecision &V : Result.Sites)
     if (V.steerable())
@@ -368,7 +371,8 @@ UnitDecisions UnitAnalysis::run() {
     if (any_of(Wrappers->inside(*V.Call), [&](const CallBase *In) { return Steered.contains(In); }))
       V.Flags |= SMALLOC_SITE_REWRITTEN;
   if (O.NumaHints && O.Heap != SMALLOC_HEAP_OFF) {
-    // Which object is big is known at run time at the latest: every such site must reach us then.
+    // An object's size is known at run time at the latest: each of these sites must call the
+    // runtime then.
     const DenseSet<const CallBase *> Divided = partitionedSites(M, FAM, Origins);
     for (SiteDecision &V : Result.Sites)
       if (Divided.contains(V.Call) && !(V.Flags & SMALLOC_SITE_SMALL) &&

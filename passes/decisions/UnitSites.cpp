@@ -1,4 +1,4 @@
-//===- UnitSites.cpp - what is there to decide about in a unit? -------------===//
+//===- UnitSites.cpp - allocation sites and references of a unit ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/UnitSites.h"
@@ -19,11 +19,12 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Functions whose scalar evolution stays for the passes that follow, some 50 KiB each, and the instructions of all of them,
-/// half a KiB each; none of a large unit.
+/// Most functions whose scalar evolution stays cached for later passes, some 50 KiB each, and most
+/// instructions of all these, half a KiB each. A large unit keeps none.
 constexpr size_t MaxKept = 64, MaxKeptInstructions = 8192;
 
-/// Functions that other units may call as often as they like, directly or through others of this unit.
+/// Returns the functions that other units may call any number of times, directly or through
+/// functions of this unit.
 DenseSet<const Function *> calledFromOutside(const Module &M) {
   DenseSet<const Function *> Result;
   SmallVector<const Function *, 16> Work;
@@ -75,9 +76,9 @@ void UnitSites::doneWith(Function &F) {
   FAM.invalidate(F, Rest);
 }
 
-/// The references of \p F's loops.
+/// Adds the references of \p F's loops to References.
 void UnitSites::collectReferences(Function &F) {
-  // An external function that nobody in the unit calls: other units may well call it in a loop.
+  // An external function without callers in the unit: other units may well call it in a loop.
   bool CalledFromElsewhere = !F.hasLocalLinkage() && F.use_empty() && F.getName() != "main";
   std::vector<LoopReference> Found =
       loopReferences(F, FAM, InLoops.contains(&F), O.Machine.BasePageBytes);
@@ -87,14 +88,15 @@ void UnitSites::collectReferences(Function &F) {
   std::move(Found.begin(), Found.end(), std::back_inserter(References));
 }
 
-/// What asks scalar evolution of a function alone is asked in one go: beyond a few functions it is forgotten behind them.
+/// Runs all queries about one function together. Beyond a few functions, its scalar evolution is
+/// discarded afterwards.
 std::vector<SiteDecision> UnitSites::collect(ReferenceBenefit &Judge) {
   std::vector<SiteDecision> Sites;
   InLoops = functionsCalledInLoops(M, FAM);
   FromOutside = calledFromOutside(M);
   for (Function &F : M) {
     const bool Ours = !leavesAlone(F);
-    // A body that another unit emits is as good to read as any.
+    // Loops are also read in a body that another unit emits.
     if (!Ours && !(F.hasAvailableExternallyLinkage() && !F.hasOptNone()))
       continue;
     const size_t First = Sites.size();
@@ -124,7 +126,8 @@ std::vector<SiteDecision> UnitSites::collect(ReferenceBenefit &Judge) {
     append_range(AllFills, Fills);
     doneWith(F);
   }
-  // What a function writes all of before it hands it out is written at each of its calls.
+  // A wrapper that writes all of an object before it returns the object has written it at each of
+  // its calls.
   DenseSet<const CallBase *> Written;
   for (const SiteDecision &V : Sites)
     if (V.Flags & SMALLOC_SITE_FULLY_INITIALISED)
@@ -133,7 +136,7 @@ std::vector<SiteDecision> UnitSites::collect(ReferenceBenefit &Judge) {
     if (V.Wrapper &&
         all_of(V.Wrapper->Fresh, [&](const CallBase *Inside) { return Written.contains(Inside); }))
       V.Flags |= SMALLOC_SITE_FULLY_INITIALISED;
-  for (const LoopReference &R : References) { // which stay where they are from here on
+  for (const LoopReference &R : References) { // their addresses are final now
     if (!R.Repeated)
       Judge.add(R);
   }
@@ -160,7 +163,7 @@ SiteDecision UnitSites::describe(CallBase &Call, AllocFamily Family) {
   SiteDecision V;
   V.Call = &Call;
   V.Family = Family;
-  V.Callee = Call.hasFnAttr(ClearedAttr) ? "malloc" // as it is written
+  V.Callee = Call.hasFnAttr(ClearedAttr) ? "malloc" // the name in the source
                                          : calledFunction(Call)->getName().str();
   if (Family == AllocFamily::Wrapper) {
     V.Flags |= SMALLOC_SITE_CONTEXT;

@@ -1,8 +1,9 @@
-//===- UnitSites.h - what is there to decide about in a unit? ---------------===//
+//===- UnitSites.h - allocation sites and references of a unit ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which calls of a unit are allocation sites, which loops' references are asked about, whether a call makes many
-// objects, and how much of what analyses know of each function stays in memory.
+// Collects the allocation sites of a unit, the references of its loops, and the calls that fill
+// memory. Estimates whether a call allocates many objects. Discards analyses of functions to limit
+// the memory that they take.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_UNITSITES_H
 #define SMALLOC_PASSES_UNITSITES_H
@@ -13,33 +14,37 @@
 
 namespace smalloc {
 
-/// From here on an object has a superpage of its own.
+/// Least bytes of an object that has a superpage to itself.
 inline constexpr uint64_t SuperpageBytes = uint64_t(1) << SuperpageShift;
 
-/// Instructions from which on a unit's memory counts more than what is found out twice.
+/// Least instructions of a large unit. In a large unit, memory counts more than computing an
+/// analysis twice.
 inline constexpr unsigned LargeUnit = 32768;
 
-/// True if \p M has LargeUnit instructions.
+/// True if \p M has at least LargeUnit instructions.
 bool isLargeUnit(const llvm::Module &M);
 
 class UnitSites {
 public:
   UnitSites(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O,
             const AllocationWrappers &Wrappers);
-  UnitSites(const UnitSites &) = delete; // references are pointed to
+  UnitSites(const UnitSites &) = delete; // others hold pointers to references
   UnitSites &operator=(const UnitSites &) = delete;
 
-  /// The sites of all functions, in program order, and references(); \p Judge is told of both. Once.
+  /// Returns the sites of all functions, in program order, and fills references(). Passes both to
+  /// \p Judge. Must be called once.
   std::vector<SiteDecision> collect(ReferenceBenefit &Judge);
   llvm::ArrayRef<LoopReference> references() const { return References; }
-  /// Calls that fill memory, in program order.
+  /// Returns the calls that fill memory, in program order.
   llvm::ArrayRef<Fill> fills() const { return AllFills; }
-  /// Is the call executed many times, as far as one can see?
+  /// True if the unit shows that \p Call allocates many objects below a superpage.
   bool manyObjects(const llvm::CallBase &Call, const SiteDecision &V) const;
-  /// May other units make many objects here? Nothing to decide by on its own.
+  /// True if other units may make \p Call allocate many objects below a superpage. This alone
+  /// decides nothing.
   bool maybeMany(const llvm::CallBase &Call, const SiteDecision &V) const;
-  /// Forgets what scalar evolution knows of \p F, and its post-dominators, unless few functions have any: what a later pass asks for
-  /// it finds out again, as it would without us, but a large unit must not hold that of all its functions at once.
+  /// Discards the scalar evolution and post-dominators of \p F unless they are few. A later pass
+  /// computes them again, as it would without smalloc. A large unit must not hold them for all its
+  /// functions at once.
   void doneWith(llvm::Function &F);
 
 private:

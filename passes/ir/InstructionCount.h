@@ -1,4 +1,4 @@
-//===- InstructionCount.h - how large is a unit? -------------------------===//
+//===- InstructionCount.h - size of a unit --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Counts the instructions of a unit.
@@ -10,8 +10,8 @@
 
 namespace smalloc {
 
-/// Returns the instructions of \p M. Module::getInstructionCount() asks of each of them whether it is a
-/// pseudo probe, which takes ten times as long.
+/// Returns the number of instructions of \p M. Module::getInstructionCount() takes ten times as
+/// long: it tests whether each instruction is a pseudo probe.
 size_t instructionsOf(const llvm::Module &M);
 
 } // namespace smalloc

@@ -1,4 +1,4 @@
-//===- RegisterPasses.cpp - where smalloc sits in the pipeline --------------===//
+//===- RegisterPasses.cpp - smalloc's places in the pipeline --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/plugin/RegisterPasses.h"
@@ -53,7 +53,8 @@ FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) 
   return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
 }
 
-/// The functions that the rewriting changes, with steerable sites or promotion points, and the blocks that they had.
+/// Maps each function that the rewriting changes to its number of blocks before. These functions
+/// have steerable sites or promotion points.
 using ChangedFunctions = SmallMapVector<Function *, size_t, 16>;
 ChangedFunctions changedFunctions(const UnitDecisions &Verdicts) {
   ChangedFunctions Changed;
@@ -63,16 +64,17 @@ ChangedFunctions changedFunctions(const UnitDecisions &Verdicts) {
   return Changed;
 }
 
-/// Keeps what is known of all other functions: later passes would have to find it out again. In a changed function some
-/// calls are new. The only blocks that are added are preheaders (Preheaders.h), which dominators and loops are told of,
-/// and which leave scalar evolution as it is (LoopSimplify keeps these, too); what else depends on blocks is forgotten.
+/// Keeps all analyses of unchanged functions, which later passes would have to compute again. In a
+/// changed function some calls are new. The only added blocks are preheaders (Preheaders.h).
+/// Dominators and loops are updated for them, and scalar evolution stays valid (LoopSimplify
+/// preserves these, too). Other analyses that depend on blocks are discarded.
 PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManager &FAM) {
   PreservedAnalyses Calls;
   Calls.preserve<DominatorTreeAnalysis>();
   Calls.preserve<LoopAnalysis>();
   Calls.preserve<ScalarEvolutionAnalysis>();
   Calls.preserve<AssumptionAnalysis>();
-  // What is new is simple already: passes that found nothing to do in the function need not run again.
+  // New code is simple already: passes that found nothing to do in the function need not run again.
   Calls.preserve<LastRunTrackingAnalysis>();
   Calls.preserve<TargetIRAnalysis>();
   Calls.preserve<TargetLibraryAnalysis>();
@@ -86,8 +88,8 @@ PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManage
   return Preserved;
 }
 
-/// What was held for a large unit lies in pieces between what stays, and code generation, where the compiler holds most, asks for
-/// pieces of other sizes.
+/// Returns free memory of the heap to the kernel after a large unit. Freed pieces lie between live
+/// ones, and code generation, where the compiler holds most, requests pieces of other sizes.
 void giveBackMemory([[maybe_unused]] const Module &M) {
 #ifdef __GLIBC__
   if (isLargeUnit(M))
@@ -105,8 +107,9 @@ void writeCoverage(Module &M, const UnitDecisions &Verdicts, const std::string &
 
 } // namespace
 
-/// A call that an inlined body needs no place of: the front end gave none to what it calls (FrontendLocations), and that calls
-/// nothing with one.
+/// True for a call whose location inlining does not need. The called function has no debug
+/// information (FrontendLocations). It calls no function that another unit defines or that has
+/// debug information.
 static bool callsPlainFunction(const CallBase &Call) {
   const Function *Callee = Call.getCalledFunction();
   return Callee && !Callee->isDeclaration() && !Callee->getSubprogram() &&
@@ -118,20 +121,23 @@ static bool callsPlainFunction(const CallBase &Call) {
          });
 }
 
-/// A call of another unit's function that gives no memory: nothing will ever stand in its place.
+/// True for a call of another unit's function that returns no fresh memory: nothing will ever
+/// replace it.
 static bool callsElsewhere(const CallBase &Call) {
   const Function *Callee = Call.getCalledFunction();
   return Callee && Callee->isDeclaration() && !Callee->isIntrinsic() &&
          !Call.getType()->isAggregateType() && givesNoMemory(Call);
 }
 
-/// An intrinsic that stays one or becomes plain instructions. A coroutine's become calls of its parts, which need their place.
+/// True for an intrinsic that stays one or becomes plain instructions. Intrinsics of coroutines
+/// become calls of the coroutine's parts, which need their location.
 static bool isPlainIntrinsic(const CallBase &Call) {
   const auto *I = dyn_cast<IntrinsicInst>(&Call);
   return I && !I->getCalledFunction()->getName().starts_with("llvm.coro.");
 }
 
-/// Says that the unit has debug information of that kind: nobody asked for any (FrontendLocations).
+/// Removes the module flag of CodeView debug information, which the user did not request
+/// (FrontendLocations).
 static void dropCodeViewFlag(Module &M) {
   NamedMDNode *Flags = M.getModuleFlagsMetadata();
   if (!Flags || !M.getModuleFlag("CodeView"))
@@ -161,7 +167,7 @@ PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
 }
 
 PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
-  // -ffat-lto-objects and ThinLTO back ends run the pipeline again over a module that is done.
+  // -ffat-lto-objects and ThinLTO back ends run the pipeline a second time over a finished module.
   if (M.getNamedMetadata(DoneMetadata) || !isServed(M))
     return PreservedAnalyses::all();
   FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
@@ -206,13 +212,15 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
   ChangedFunctions Changed = changedFunctions(Verdicts);
   insertPromotionPoints(Verdicts.Nests, FAM,
                         [&](Function &F) { Changed.try_emplace(&F, F.size()); });
-  if (O.GenerateDir.empty()) // what is recorded is what the program does
+  if (O.GenerateDir.empty()) // record only the accesses of the program itself
     insertFillPoints(Verdicts.Fills, FAM, [&](Function &F) { Changed.try_emplace(&F, F.size()); });
-  // A link looks again at each site's cell; an instrumented build asks at all of them.
+  // A link decides each site's cell again, and an instrumented build calls the runtime at all
+  // sites: neither tests sizes.
   rewriteSites(M, Verdicts, O,
                ForLink || !O.GenerateDir.empty() ? SiteTests() : insertSizeTests(Verdicts, FAM));
   compileAsUnit(M);
-  // Had for the lines of sites and loops; the rest of the pipeline need not keep them up.
+  // Debug information was made only for the lines of sites and loops. The rest of the pipeline need
+  // not maintain it.
   if (O.OwnLocations && !ForLink)
     StripDebugInfo(M);
   PreservedAnalyses Preserved = allBut(Changed, FAM);
@@ -298,7 +306,8 @@ PreservedAnalyses OriginsPrinterPass::run(Module &M, ModuleAnalysisManager &AM) 
 void registerPasses(PassBuilder &PB, const Options &Base) {
   Expected<Options> Complete = withCommandLine(Base);
   if (!Complete) {
-    // No diagnostics engine is at hand here (opt, flang, lld): say it and let the tool stop as for any bad option.
+    // No diagnostics engine is available here (opt, flang, lld): print the error and stop the tool,
+    // as for any bad option.
     errs() << "smalloc: error: " << toString(Complete.takeError()) << "\n";
     std::exit(1);
   }
@@ -307,13 +316,13 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
     errs() << "smalloc: warning: " << Warning << "\n";
   ExtensionPoints Points(PB);
   PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
-    // No diagnostic of the compiler's: -Werror would stop a build that is merely of no use.
+    // Not a diagnostic of the compiler: -Werror would stop a build that is merely useless.
     if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
       errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
                 "unit will be recorded; compile it with -O1 or more\n";
     if (Level != OptimizationLevel::O0 && !O.UnitName.empty())
       MPM.addPass(UnitNamePass(O.UnitName));
-    // Site tables and traces name the place of each access.
+    // Site tables and traces need the location of each access.
     if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
         O.GenerateDir.empty())
       MPM.addPass(OwnLocationsPass(O.StraightToObject));
@@ -328,7 +337,8 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(SmallocPass(O, Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
                                          Phase == ThinOrFullLTOPhase::FullLTOPreLink));
       });
-  // Before anything is inlined at the link: thunks are calls, and each site of the compile phase still stands.
+  // Runs before the link inlines anything: thunks are calls, and each site of the compile phase
+  // still exists.
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [O](ModulePassManager &MPM, OptimizationLevel Level) {
         if (Level != OptimizationLevel::O0)
@@ -344,7 +354,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
       if (Level != OptimizationLevel::O0)
         MPM.addPass(AccessTracerPass(O.GenerateDir));
     });
-  // A unit for the link keeps its calls: the link's phase puts no second one where one is.
+  // A unit for the link keeps its calls: the link's phase inserts no second call where one exists.
   Points.optimizerLast([](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
     if (Phase != ThinOrFullLTOPhase::ThinLTOPreLink && Phase != ThinOrFullLTOPhase::FullLTOPreLink)
       MPM.addPass(PromotionGuardsPass());
@@ -357,7 +367,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
           MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
         else if (Name == "smalloc")
           MPM.addPass(SmallocPass(O));
-        else if (Name == "smalloc<link>") // as before a link
+        else if (Name == "smalloc<link>") // the compile phase before a link
           MPM.addPass(SmallocPass(O, /*ForLink=*/true));
         else if (Name == "smalloc-link")
           MPM.addPass(SmallocLinkPass(O.CoverageDir));

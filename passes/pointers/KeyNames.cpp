@@ -1,8 +1,9 @@
-//===- KeyNames.cpp - what a place is called in every unit -------------------===//
+//===- KeyNames.cpp - keys of places, by name ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the key of an argument, a result, a place in a global and a field: by linkage names and the type tags of
-// accesses, which units of one program agree on. Where pointers come from is KeyedSummary.cpp's.
+// Makes the keys of arguments, results, places in globals, and fields. A key is the xxh3 hash of
+// linkage names and of the type tags of accesses, which all units of a program agree on.
+// KeyedSummary.cpp finds the places that a pointer comes from.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/UnitName.h"
 #include "passes/pointers/KeyedSummary.h"
@@ -27,7 +28,8 @@ bool carriesPointer(const Type *T) {
   return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), carriesPointer);
 }
 
-/// Name and members of a structure: two structures of one name in C are told apart by what they hold.
+/// Returns the name and the members of a structure. C structures of one name in two units may
+/// differ in their members.
 std::string layoutOf(const MDNode *Struct) {
   std::string Text = typeName(Struct).str();
   for (unsigned I = 1; I + 1 < Struct->getNumOperands(); I += 2) {
@@ -41,8 +43,9 @@ std::string layoutOf(const MDNode *Struct) {
 
 } // namespace
 
-/// \p Exact: what tells the key apart; \p Name: for people, asked for once. It ends with a linkage name: to demangle all of
-/// them would take longer than all else that is done here, and is done for the few that somebody reads.
+/// Returns the key of the text \p Exact. \p Name returns the readable name; it is called once per
+/// key. The readable name ends with a linkage name. Demangling all names would take longer than the
+/// rest of this file, so only the few names that are printed are demangled.
 uint64_t KeyNames::key(const Twine &Exact, function_ref<std::string()> Name) {
   SmallString<128> Buffer;
   uint64_t Hash = xxh3_64bits(Exact.toStringRef(Buffer));
@@ -60,7 +63,7 @@ uint64_t KeyNames::resultKey(const Function &F) {
   return key("result of " + F.getName() + ownOf(F),
              [&] { return ("result of " + F.getName()).str(); });
 }
-/// What the function that a pointer at \p Place points to gets as an argument.
+/// Returns the key of argument \p K of the function that the pointer at \p Place points to.
 uint64_t KeyNames::throughKey(uint64_t Place, unsigned K) {
   if (auto It = CalledThrough.find(Place); It != CalledThrough.end())
     Place = It->second;
@@ -68,11 +71,12 @@ uint64_t KeyNames::throughKey(uint64_t Place, unsigned K) {
     return ("argument " + Twine(K + 1) + " of what is called through " + Names.lookup(Place)).str();
   });
 }
-/// What tells a name that only this unit knows from the same name in others.
+/// Returns a suffix that makes the name of a local symbol differ from the same name in other units.
 std::string KeyNames::ownOf(const GlobalValue &G) {
   return G.hasLocalLinkage() ? (" " + unitName(M)).str() : std::string();
 }
-/// The result of a function that a context calls, if no unit of the image says that it is a wrapper.
+/// Returns the key of the result of a function that a context calls. It holds if no unit of the
+/// image says that the function is a wrapper.
 uint64_t KeyNames::otherwiseKey(const Function &F) {
   uint64_t Key =
       key("otherwise result of " + F.getName(), [&] { return ("result of " + F.getName()).str(); });
@@ -89,7 +93,8 @@ uint64_t KeyNames::globalKey(const GlobalVariable &G, int64_t Offset) {
   return Key;
 }
 
-/// The memory of \p Object, a variable or a local one, where it is handed on by address; 0 if it holds no pointers.
+/// Returns the key of the memory of \p Object, a global or local variable whose address is passed
+/// on; 0 if it holds no pointers.
 uint64_t KeyNames::blockKey(const Value &Object) {
   auto *G = dyn_cast<GlobalVariable>(&Object);
   auto *A = dyn_cast<AllocaInst>(&Object);
@@ -118,7 +123,8 @@ uint64_t KeyNames::blockKey(const Value &Object) {
   return Key;
 }
 
-/// The pointer at \p Level, where stores that know of nothing around it put it, and where loads find it.
+/// Returns the keys of the pointer at \p Level: for stores that do not know the enclosing class,
+/// and for loads.
 KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
   auto [It, New] =
       Described.try_emplace({Level.Class, Level.Struct, 2 * Level.Offset + Level.Variable});
@@ -128,17 +134,19 @@ KeyNames::Member KeyNames::memberAt(const MemberLevel &Level) {
 }
 
 KeyNames::Member KeyNames::describeMember(const MemberLevel &Level) {
-  // C++ allows one definition of a class: its name tells it apart. A unit that uses but its containers, or whose loads lost their tags
-  // on the way out of a loop, does not show the rest of it.
+  // C++ allows one definition of a class, so its name identifies it. Its layout may be incomplete:
+  // a unit may use only containers of it, or its loads may have lost their tags when they were
+  // moved out of a loop.
   const bool ByName = isClassName(Level.Class);
   uint64_t &Whole = Identities[{Level.Class, ByName ? nullptr : Level.Struct}];
   if (!Whole)
     Whole = xxh3_64bits(ByName ? Level.Class.str() : layoutOf(Level.Struct));
   auto Readable = [&] {
     StringRef Plain = Level.Class;
-    std::string Text = Plain.consume_front("_ZTS")
-                           ? demangle(("_Z" + Plain).str()) // of a type: kept as it is if unknown
-                           : Level.Class.str();
+    std::string Text =
+        Plain.consume_front("_ZTS")
+            ? demangle(("_Z" + Plain).str()) // demangle() returns unknown names unchanged
+            : Level.Class.str();
     if (StringRef(Text).starts_with("_Z")) {
       StringRef Digits = Plain.take_while(isDigit);
       Text = Plain.drop_front(Digits.size()).str();
@@ -153,8 +161,9 @@ KeyNames::Member KeyNames::describeMember(const MemberLevel &Level) {
   return {key(Exact, Readable), key("read " + Exact, Readable), Whole, Level.Offset};
 }
 
-/// The outermost member of \p Path. What is stored by a pointer to something inside may be in any class that has it; what is
-/// stored by the whole path is found by whoever looks for less of it, but not in the other members of the same kind.
+/// Returns the outermost member of \p Path, and records the flows between the levels. A store
+/// through a pointer to an inner member may be to any class that has that member. A store by the
+/// whole path is found by loads that know fewer levels, but not in other members of the same kind.
 KeyNames::Member KeyNames::memberOf(const MemberPath &Path, bool Reads) {
   const Member Outer = memberAt(Path.front());
   auto Note = [&](const Member &New) {
@@ -163,7 +172,7 @@ KeyNames::Member KeyNames::memberOf(const MemberPath &Path, bool Reads) {
       Known.push_back(New);
   };
   Note(Outer);
-  // What one element of an array has, some element has, and the other way round.
+  // A pointer in one element of an array may be loaded with a variable index, and the reverse.
   if (MemberLevel Some = Path.front(); Some.InFirst && !Some.Variable) {
     Some.Offset = *Some.InFirst;
     Some.Variable = true;
@@ -188,7 +197,8 @@ KeyNames::Member KeyNames::memberOf(const MemberPath &Path, bool Reads) {
   return Outer;
 }
 
-/// The member that \p Access finds or puts a pointer in, by the outermost class that it is known to be in.
+/// Returns the key of the member that \p Access loads a pointer from or stores it to, by the
+/// outermost known class.
 std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
   auto [It, New] = Fields.try_emplace(&Access);
   if (!New)
@@ -202,8 +212,9 @@ std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
   return Fields[&Access] = Found;
 }
 
-/// The member at \p Address, which is handed on as argument \p K of \p Call, as two blocks of memory: what the callee finds in it,
-/// and what it puts there. One alone would be a way from any pointer in the member to all others. Zeros if it is none.
+/// Describes the member at \p Address, passed as argument \p K of \p Call, as two blocks of memory.
+/// The first holds what the callee loads from the member, the second what it stores there. With one
+/// block, any pointer in the member would flow to all others. Returns zeros if there is no member.
 std::pair<uint64_t, uint64_t> KeyNames::memberBlocks(const Value *Address, const CallBase &Call,
                                                      unsigned K) {
   uint64_t Bytes;
@@ -220,7 +231,8 @@ std::pair<uint64_t, uint64_t> KeyNames::memberBlocks(const Value *Address, const
   return {Found, Put};
 }
 
-/// What the memory of members that were handed on holds is what their pointers point to, and the other way round.
+/// Emits the flows from members that were passed on into the contents of their first block, and
+/// from the contents of their second block into the members.
 void KeyNames::relateBlocks(function_ref<void(uint64_t From, uint64_t To, unsigned Flags)> Emit) {
   for (auto &[Of, Block] : HandedOn)
     for (const Member &In : Members[Block.Of.Class])

@@ -1,13 +1,14 @@
-//===- KeyedSummary.h - pointers that cross the unit's borders --------------===//
+//===- KeyedSummary.h - pointers that cross the unit's borders -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides under which names a unit tells others what its pointers point to. A key is a name that units agree on:
-// argument k of function f, the result of f, a field of a structure, a place in a global. The unit's summary says
-// which sites and keys flow into which keys, and what its loops do with the memory that a key points to; the runtime
-// and `smalloc sites` join the summaries of a program (smalloc/site.h, smalloc_keys).
+// Describes what a unit's pointers point to by names that other units know. A key is the hash of a
+// name that units agree on: argument k of function f, the result of f, a field of a structure, a
+// place in a global. The unit's summary lists which sites and keys flow into which keys. It also
+// lists what the unit's loops do with the memory that a key points to. The runtime and `smalloc
+// sites` join the summaries of a program (smalloc/site.h, smalloc_keys).
 //
-// A pointer's keys are found by walking backwards from it to where the unit got it: linear, and independent of the
-// budget of PointerOrigins, which knows the sites.
+// A pointer's keys are found by walking backwards from the pointer to where the unit got it. The
+// walk is linear and does not depend on the budget of PointerOrigins, which knows the sites.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_KEYEDSUMMARY_H
 #define SMALLOC_PASSES_KEYEDSUMMARY_H
@@ -24,7 +25,7 @@
 
 namespace smalloc {
 
-/// A key, or what the pointers stored in its memory point to.
+/// A key; or, with Contents, the memory that the pointers stored in the key's memory point to.
 struct KeyRoot {
   uint64_t Key = 0;
   bool Contents = false;
@@ -45,12 +46,12 @@ struct KeyedSummary {
     std::string Why;
   };
   std::vector<Flow> Flows;
-  std::vector<Access> Accesses;                ///< one a root at most
-  llvm::DenseMap<uint64_t, std::string> Names; ///< of keys, for people; linkage names at their ends
+  std::vector<Access> Accesses;                ///< at most one per root
+  llvm::DenseMap<uint64_t, std::string> Names; ///< readable, ending with a linkage name
   bool empty() const { return Flows.empty() && Accesses.empty(); }
 };
 
-/// Keys of pointers, by name.
+/// Finds the keys of pointers, and makes keys from names.
 class KeyNames {
 public:
   KeyNames(llvm::Module &M, PointerOrigins &Origins, const AllocationWrappers &Wrappers,
@@ -58,27 +59,32 @@ public:
       : M(M), Origins(Origins), Wrappers(Wrappers), FAM(FAM), Layout(M.getDataLayout()),
         Paths(Origins.members()) {}
 
-  /// Where the unit got \p Pointer from, as far as other units may know the place.
+  /// Returns the keys of the places that the unit got \p Pointer from and that other units may
+  /// know.
   llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer);
 
-  /// Where \p Access, a load or store of a pointer, finds or puts it.
+  /// Returns the keys of the place that \p Access, a load or store of a pointer, reads or writes.
   llvm::SmallVector<KeyRoot, 2> memoryOf(const llvm::Instruction &Access);
 
-  /// The flows of the unit: \p NodeOf gives a site's node, 0 for a site that nobody steers.
+  /// Adds the flows of the unit to \p Out. \p NodeOf returns the node of a site, or 0 if the site
+  /// cannot be steered.
   void collectFlows(KeyedSummary &Out, llvm::function_ref<uint64_t(const llvm::CallBase *)> NodeOf);
 
-  /// The arguments through which the unit hands out memory of the stack or of variables, in program order.
+  /// Returns the keys of arguments by which the unit passes memory of the stack or of variables, in
+  /// program order.
   std::vector<uint64_t> argumentsFromElsewhere();
 
-  /// What members have to do with each other, of all that was asked for. To be called last, for what is still asked for has none.
+  /// Adds to \p Out the flows between keys of all members looked up so far. REQUIRES: it is called
+  /// last, since members looked up later get no flows.
   void relateMembers(KeyedSummary &Out);
 
-  /// What was asked for so far.
+  /// Returns the readable names of all keys made so far, and clears them.
   llvm::DenseMap<uint64_t, std::string> takeNames() { return std::move(Names); }
 
 private:
   using Roots = llvm::SmallVector<KeyRoot, 2>;
-  /// Values looked at on the way back from one pointer; beyond it the keys found so far must do.
+  /// Most values that the walk back from one pointer visits. Beyond it the walk returns the keys
+  /// found so far.
   static constexpr unsigned MaxWalk = 64;
   uint64_t key(const llvm::Twine &Exact, llvm::function_ref<std::string()> Name);
   uint64_t argumentKey(llvm::StringRef Function, unsigned K);
@@ -95,7 +101,8 @@ private:
                                              unsigned K);
   std::string ownOf(const llvm::GlobalValue &G);
   std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
-  /// A place in a class has two keys: what units store there, and what they find there.
+  /// A place in a class has two keys: Written for what units store there, Read for what they load
+  /// there.
   struct Member {
     uint64_t Written, Read;
     uint64_t Class, Offset;
@@ -117,16 +124,16 @@ private:
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
   MemberPaths &Paths;
-  llvm::DenseMap<const llvm::Instruction *, std::optional<uint64_t>> Fields; ///< by access
+  llvm::DenseMap<const llvm::Instruction *, std::optional<uint64_t>> Fields; ///< key, by access
   llvm::DenseMap<std::pair<llvm::StringRef, const llvm::MDNode *>, uint64_t>
-      Identities; ///< of classes
+      Identities; ///< hash of a class, by name and layout
   llvm::DenseMap<std::tuple<llvm::StringRef, const llvm::MDNode *, uint64_t>, Member>
-      Described; ///< by class, layout, and offset with whether it is variable
+      Described; ///< by class, layout, and 2 * offset + whether the offset is variable
   llvm::DenseMap<uint64_t, llvm::SmallVector<Member, 2>> Members; ///< by Member::Class
   llvm::SetVector<std::pair<uint64_t, uint64_t>> Relations;       ///< flows between members' keys
   llvm::DenseMap<uint64_t, uint64_t>
-      CalledThrough; ///< a member's key to that of the place for functions
-  /// A variable or a local one: its memory, and the places in it that hold pointers.
+      CalledThrough; ///< member's key to the key that calls through it use
+  /// A global or local variable: the key of its memory, and of the places in it that hold pointers.
   struct Place {
     uint64_t Block = 0;
     llvm::SmallVector<uint64_t, 2> Pointers;
@@ -137,8 +144,8 @@ private:
     Member Of;
     uint64_t Bytes = 0;
   };
-  llvm::MapVector<std::pair<uint64_t, uint64_t>, Block> HandedOn; ///< by memberBlocks()
-  llvm::MapVector<uint64_t, uint64_t> Otherwise;                  ///< result key to otherwiseKey
+  llvm::MapVector<std::pair<uint64_t, uint64_t>, Block> HandedOn; ///< by memberBlocks() result
+  llvm::MapVector<uint64_t, uint64_t> Otherwise;                  ///< result key to otherwiseKey()
 };
 
 } // namespace smalloc

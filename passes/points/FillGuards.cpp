@@ -1,4 +1,4 @@
-//===- FillGuards.cpp - what a fill point costs when the fill is small ------===//
+//===- FillGuards.cpp - cost of a fill point when the fill is small -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/points/FillGuards.h"
@@ -24,7 +24,7 @@ FunctionType *markerType(LLVMContext &C) {
   return FunctionType::get(Type::getVoidTy(C), {PointerType::getUnqual(C), I64, I64}, false);
 }
 
-/// Gives \p Thunk its body: it calls libsmalloc, if that is there, for at least a superpage.
+/// Gives \p Thunk its body: it calls libsmalloc, if present, for fills of at least a superpage.
 void testAndCall(Function &Thunk) {
   Module &M = *Thunk.getParent();
   LLVMContext &C = M.getContext();
@@ -48,7 +48,7 @@ void testAndCall(Function &Thunk) {
   B.CreateRetVoid();
 }
 
-/// Returns what the expanded points of \p M call.
+/// Returns the function that the expanded points of \p M call.
 Function *largeFill(Module &M) {
   Function *Known = M.getFunction(LargeName);
   if (Known && (!Known->isDeclaration() || isAddedAsText(M)))
@@ -68,7 +68,7 @@ void expand(CallInst &Call, Function &Large) {
   Call.setCalledFunction(&Large);
   Call.setCallingConv(Large.getCallingConv());
   if (isa<Constant>(Written) || Call.hasFnAttr(BeforeNestAttr))
-    return;             // a constant was tested when the marker was put there
+    return;             // a constant was tested when the marker was inserted
   IRBuilder<> B(&Call); // with the call's location
   Instruction *Cold = SplitBlockAndInsertIfThen(
       B.CreateICmpUGT(Written, B.getInt64(SuperpageBytes - 1)), Call.getIterator(),
@@ -95,7 +95,8 @@ Function *fillMarker(Module &M) {
 
 bool expandFillMarkers(Module &M, FunctionAnalysisManager &FAM) {
   Function *Marker = M.getFunction(MarkerName);
-  // A link may have made the marker local and dropped an argument: it stays, and tests the size.
+  // A link may have made the marker local and dropped an argument. That marker stays, and tests the
+  // size.
   if (!Marker || Marker->arg_size() != Parameters)
     return false;
   SmallVector<CallInst *, 16> Calls;

@@ -1,4 +1,4 @@
-//===- FillPoints.cpp - where a program says what it is about to fill -------===//
+//===- FillPoints.cpp - announces ranges before they are filled -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/points/FillPoints.h"
@@ -27,26 +27,28 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Fields of a record that are not written, and elements between those that are: no page is left out.
+/// Most bytes of unwritten fields or elements between two written ones. The fill then still touches
+/// every page.
 constexpr uint64_t MostGapBytes = 256;
 
-/// What the expressions of a point may cost, in the units of TargetTransformInfo: no division.
+/// Highest cost of the expressions of a point, in the units of TargetTransformInfo. It excludes
+/// divisions.
 constexpr unsigned Budget = 40;
 
-/// The most points of a unit: FreePoints, and one more for each InstructionsPerPoint instructions. To compile
+/// Most points of a unit: FreePoints, and one more per InstructionsPerPoint instructions. Compiling
 /// one point takes the compiler a million instructions, and most loops fill small arrays.
 constexpr size_t FreePoints = 10, InstructionsPerPoint = 2000;
 
 /// A range that is about to be written.
 struct Range {
-  const Loop *Of = nullptr; ///< null: none; it is written by this loop and those inside
-  Value *Base = nullptr;    ///< its first byte is Offset from here
+  const Loop *Of = nullptr; ///< this loop and its inner loops write the range; null: none
+  Value *Base = nullptr;    ///< the first byte of the range is at Base + Offset
   const SCEV *Offset = nullptr;
   const SCEV *Bytes = nullptr;   ///< from the first to the last byte; null: the whole object
-  const SCEV *Written = nullptr; ///< of them, at least
+  const SCEV *Written = nullptr; ///< lower bound of the bytes written in the range
 };
 
-/// Where \p Load finds its value: a pointer, and a distance from there.
+/// Returns the address that \p Load reads, as a pointer and a distance in bytes.
 std::pair<Value *, int64_t> fieldOf(LoadInst &Load) {
   const DataLayout &DL = Load.getDataLayout();
   APInt Distance(DL.getIndexTypeSizeInBits(Load.getPointerOperandType()), 0);
@@ -55,7 +57,8 @@ std::pair<Value *, int64_t> fieldOf(LoadInst &Load) {
   return {From, Distance.getSExtValue()};
 }
 
-/// Bytes between two elements that a store picks from, as far as \p Offset tells; at least its own.
+/// Returns the bytes from one element that a store may choose to the next, as far as \p Offset
+/// shows it. The result is at least \p Own, the bytes of one store.
 uint64_t strideOf(const SCEV *Offset, uint64_t Own) {
   uint64_t Stride = Own;
   const auto Look = [&](const SCEV *S) {
@@ -76,7 +79,7 @@ public:
   Points(FunctionAnalysisManager &FAM, function_ref<void(Function &)> Changes)
       : FAM(FAM), Changes(Changes) {}
 
-  /// Both say whether a point was put there.
+  /// Both return true if they inserted a point.
   bool before(const LoopReference &R);
   bool before(const Fill &F);
   void leave();
@@ -95,14 +98,15 @@ private:
   FunctionAnalysisManager &FAM;
   function_ref<void(Function &)> Changes;
   Function *In = nullptr;
-  bool WasKnown = false; ///< scalar evolution of In
+  bool WasKnown = false; ///< scalar evolution of In was cached before
   ScalarEvolution *SE = nullptr;
   DominatorTree *DT = nullptr;
   LoopInfo *LI = nullptr;
   DenseSet<std::pair<const Loop *, const Value *>> Done;
 };
 
-/// Scalar evolution that was forgotten to spare memory is forgotten again.
+/// Discards the scalar evolution of the function again, to save memory, if it was not cached
+/// before.
 void Points::leave() {
   if (!In || WasKnown)
     return;
@@ -122,7 +126,7 @@ void Points::enter(Function &F) {
   LI = &FAM.getResult<LoopAnalysis>(F);
 }
 
-/// \p Count iterations but the first, as all, 64 bits wide; null if they are not known.
+/// Returns \p Count, all iterations but the first, plus one, 64 bits wide; null if it is unknown.
 const SCEV *allOf(const SCEV *Count, ScalarEvolution &SE) {
   if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64)
     return nullptr;
@@ -130,10 +134,11 @@ const SCEV *allOf(const SCEV *Count, ScalarEvolution &SE) {
   return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, Wide), SE.getOne(Wide));
 }
 
-/// Iterations of the loop; null if they are not known before it.
+/// Returns the iterations of the loop; null if they are not known before it.
 const SCEV *Points::tripsOf(const Loop &L) { return allOf(SE->getBackedgeTakenCount(&L), *SE); }
 
-/// The same of a loop that an exception or a break may leave early: as many at most.
+/// Returns the iterations of the loop, or an upper bound if an exception or a break may leave it
+/// early.
 const SCEV *Points::mostTripsOf(const Loop &L) {
   BasicBlock *Latch = L.getLoopLatch();
   const SCEV *Exact = tripsOf(L);
@@ -141,7 +146,8 @@ const SCEV *Points::mostTripsOf(const Loop &L) {
                                                     : allOf(SE->getExitCount(&L, Latch), *SE);
 }
 
-/// Is \p Base the same in all of the loop? A field that the loop loads anew may be loaded before it as well.
+/// True if \p Base is the same in the whole loop. A field that the loop loads anew may also be
+/// loaded before it.
 bool Points::isKnownBefore(Value *Base, const Loop &L) {
   if (L.isLoopInvariant(Base))
     return true;
@@ -150,7 +156,8 @@ bool Points::isKnownBefore(Value *Base, const Loop &L) {
          isReadableAt(*Load, L.getHeader()->getTerminator(), DT);
 }
 
-/// The range that a store walks in steps, in the order in which its loops are nested or in any other.
+/// Returns the range that a store walks in steps. The order of the steps need not be that of the
+/// nested loops.
 Range Points::orderedRange(const LoopReference &R) {
   Range Known;
   const BasicBlock *Block = R.Access->getParent();
@@ -163,7 +170,8 @@ Range Points::orderedRange(const LoopReference &R) {
              *Bytes = Written;
   while (auto *Rec = dyn_cast<SCEVAddRecExpr>(At)) {
     const Loop *L = Rec->getLoop();
-    // Memory that a loop does not reach is not touched, so its superpages take no memory either.
+    // An upper bound is enough: memory that the loop does not reach is not touched, so its
+    // superpages take no memory.
     const SCEV *Trips = Rec->isAffine() ? mostTripsOf(*L) : nullptr;
     const BasicBlock *Latch = L->getLoopLatch();
     // A store under a condition does not run in each iteration; an inner loop has its own guard.
@@ -188,7 +196,8 @@ Range Points::orderedRange(const LoopReference &R) {
   return Known;
 }
 
-/// Does the loop read what the store overwrites? Updates (histograms) come back to few places often.
+/// True if the loop reads what the store overwrites. Updates (histograms) often return to few
+/// places.
 bool updates(const LoopReference &R, const Loop &L) {
   return any_of(R.Pointer->users(), [&](const User *U) {
     auto *Load = dyn_cast<LoadInst>(U);
@@ -196,8 +205,9 @@ bool updates(const LoopReference &R, const Loop &L) {
   });
 }
 
-/// All of an object whose elements are picked in no order: stores of as many bytes as the object has, or, where a mask or a
-/// remainder spreads them, four stores a page.
+/// Returns the whole object whose elements the loops write in no order. They must store as many
+/// bytes as the object has. If a mask or a remainder spreads the stores, four stores per page
+/// suffice.
 Range Points::scatteredRange(const LoopReference &R) {
   Range Known;
   const LoopLevel *Moves = R.varying();
@@ -216,7 +226,7 @@ Range Points::scatteredRange(const LoopReference &R) {
       Wide, spreadsByRemainder(R.Pointer, *SE) ? std::max(Stride, ScatteredBytesPerStore) : Stride);
   for (const LoopLevel &Level : R.Levels) {
     if (!isUnpredictable(Level.Kind))
-      break; // it goes over the same places again
+      break; // writes the same places again
     const SCEV *Trips = Level.L ? tripsOf(*Level.L) : nullptr;
     if (!Trips || !isKnownBefore(Base->getValue(), *Level.L) ||
         !SE->isLoopInvariant(Written, Level.L))
@@ -240,14 +250,15 @@ bool Points::computable(const Range &R, Instruction &At) {
                                        &FAM.getResult<TargetIRAnalysis>(*In), &At);
 }
 
-/// Puts the marker of a point before \p At. It is no block of its own until all loops have their last form:
-/// the passes between would have to analyse the function anew.
+/// Inserts the marker of a point before \p At. The marker gets a block of its own only when all
+/// loops have their last form. Before, the passes in between would have to analyse the function
+/// again.
 void Points::insert(Instruction &At, Value *Start, Value *Bytes, Value *Written, bool BeforeNest,
                     DebugLoc Where) {
   LLVMContext &C = At.getContext();
   IRBuilder<> B(&At);
   CallInst *Call = B.CreateCall(fillMarker(*In->getParent()), {Start, Bytes, Written});
-  // It changes which pages back the memory, never what the memory holds.
+  // The call changes which pages back the memory, never the memory's contents.
   Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
   Call->setDoesNotThrow();
   Call->addFnAttr(Attribute::WillReturn);
@@ -298,7 +309,7 @@ bool Points::before(const Fill &Filled) {
   CallBase &Call = *Filled.Call;
   enter(*Call.getFunction());
   auto *Known = dyn_cast<ConstantInt>(Filled.Bytes);
-  // Copies are many, and most are short: those that run once count.
+  // Copies are frequent, and most are short: only those that run once get a point.
   if (isa<MemIntrinsic>(Call) && LI->getLoopFor(Call.getParent()))
     return false;
   if (In->hasOptSize() || In->hasAvailableExternallyLinkage() ||
@@ -313,7 +324,8 @@ bool Points::before(const Fill &Filled) {
   return true;
 }
 
-/// Loops in loops write more than others, and so do stores that pick places.
+/// True if the reference is in a nest or writes places in no order; both write more than other
+/// loops.
 bool isNest(const LoopReference &R) {
   const LoopLevel *Moves = R.varying();
   return R.Levels.size() > 1 || (Moves && isUnpredictable(Moves->Kind));

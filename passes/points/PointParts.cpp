@@ -1,4 +1,4 @@
-//===- PointParts.cpp - what promotion points and fill points share ------===//
+//===- PointParts.cpp - shared parts of promotion and fill points ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/points/PointParts.h"
@@ -13,7 +13,8 @@ namespace smalloc {
 
 Function *hiddenPoint(Module &M, StringRef Name, FunctionType *Type) {
   Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  // ThinLTO drops the body of a thunk whose copy in another unit prevails, dead then.
+  // ThinLTO drops the body of a thunk if the copy in another unit prevails. The body is unused
+  // then.
   if (Function *Known = M.getFunction(Name))
     Known->replaceAllUsesWith(F), Known->eraseFromParent();
   F->setName(Name);

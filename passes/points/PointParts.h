@@ -1,8 +1,8 @@
-//===- PointParts.h - what promotion points and fill points share --------===//
+//===- PointParts.h - shared parts of promotion and fill points -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the hidden functions that promotion points and fill points call, with a calling convention that
-// keeps general registers, and moves what only a call needs into its cold block.
+// Makes the hidden functions that promotion points and fill points call, with a calling convention
+// that preserves general registers. Moves instructions that only a call needs into its cold block.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_POINTPARTS_H
 #define SMALLOC_PASSES_POINTPARTS_H
@@ -11,19 +11,22 @@
 
 namespace smalloc {
 
-/// Attribute of a point's call: a loop with loops in it follows.
+/// Attribute of a point's call: the loop that follows contains loops.
 constexpr llvm::StringRef BeforeNestAttr = "smalloc-before-nest";
 
-/// Creates the hidden function \p Name, linkonce_odr, without a body. It replaces a declaration of that name.
+/// Creates the hidden function \p Name, linkonce_odr, without a body. It replaces a declaration of
+/// that name.
 llvm::Function *hiddenPoint(llvm::Module &M, llvm::StringRef Name, llvm::FunctionType *Type);
 
-/// Returns the calling convention that keeps general registers, or C's if the target of \p M has none.
+/// Returns the calling convention that preserves general registers, or C's if the target of \p M
+/// has none.
 llvm::CallingConv::ID keepsRegisters(const llvm::Module &M);
 
-/// Moves \p V and what only it needs from \p From, the block that ends with the test, to \p Before.
+/// Moves \p V, and the operands that only it uses, from \p From, the block that ends with the test,
+/// to \p Before.
 void sink(llvm::Value *V, llvm::Instruction *Before, llvm::BasicBlock &From);
 
-/// Makes \p Thunk a declaration until the guards are made: few units need its body in the end.
+/// Makes \p Thunk a declaration until PromotionGuardsPass runs: few units need its body in the end.
 void leaveToGuards(llvm::Function &Thunk);
 
 } // namespace smalloc

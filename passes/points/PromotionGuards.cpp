@@ -1,4 +1,4 @@
-//===- PromotionGuards.cpp - what a promotion point costs when nothing waits ===//
+//===- PromotionGuards.cpp - cost of an idle promotion point --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/points/PromotionGuards.h"
@@ -36,13 +36,15 @@ Function *hiddenTouch(Module &M, StringRef Name) {
                                        {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
 }
 
-/// Do the points of \p M count among themselves, in a variable of the thread? In a shared library finding that costs what it spares.
+/// True if the points of \p M count misses in a thread-local variable. In a shared library, finding
+/// that variable costs as much as counting saves.
 static bool countsBatches(const Module &M) {
   return M.getPICLevel() == PICLevel::NotPIC || M.getPIELevel() != PIELevel::Default;
 }
 
-/// Misses that the thread's points may yet count among themselves. Code for executables may end in a shared library, where a
-/// variable that is known to be local could not be linked: so its distance is loaded.
+/// Returns the thread-local variable with the misses that the thread may still count before it
+/// reports. Code for executables may end up in a shared library, where a variable that is known to
+/// be local could not be linked. So the code loads the variable's offset.
 static GlobalVariable *leftOfBatch(Module &M) {
   if (GlobalVariable *Known = M.getNamedGlobal(LeftName))
     return Known;
@@ -58,7 +60,8 @@ static GlobalVariable *leftOfBatch(Module &M) {
     return Left;
   }
   Left->setComdat(M.getOrInsertComdat(LeftName));
-  // Hidden to linkers all the same: to the compiler a hidden variable is a local one. flang has nothing that reads assembly.
+  // Makes the variable hidden in the object file only: the compiler takes a hidden variable for a
+  // local one. flang has no assembly parser.
   std::string Unknown;
   if (const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Unknown);
       T && T->hasMCAsmParser())
@@ -66,7 +69,8 @@ static GlobalVariable *leftOfBatch(Module &M) {
   return Left;
 }
 
-/// Takes \p Misses off the thread's, and says whether there were fewer.
+/// Emits code that subtracts \p Misses from the thread's count \p Left. Returns whether the count
+/// was lower than \p Misses.
 static Value *countMisses(IRBuilder<> &B, Value *Left, Value *Misses) {
   Value *Before = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
   Value *Pair = B.CreateBinaryIntrinsic(Intrinsic::usub_with_overflow, Before, Misses);
@@ -74,9 +78,10 @@ static Value *countMisses(IRBuilder<> &B, Value *Left, Value *Misses) {
   return B.CreateExtractValue(Pair, 1);
 }
 
-/// Fills \p Of, up to the branch to \p Call or \p Done, with the thunk's count. What libsmalloc hears of is a batch; the rest of it
-/// is counted on, so that an object's share of batches is that of its misses, whatever the order. A large point comes at once.
-/// Returns the misses to tell, in \p Call.
+/// Fills \p Of, up to the branch to \p Call or \p Done, with code that counts misses. It reports a
+/// batch and keeps counting the rest. So an object's share of batches is its share of misses, in
+/// any order of points. It reports a point above a batch in full at once. Returns the misses to
+/// report, in \p Call.
 static Value *countInThunk(Function &Thunk, BasicBlock *Of, BasicBlock *Call, BasicBlock *Done) {
   IRBuilder<> B(Of);
   Value *Left = B.CreateThreadLocalAddress(leftOfBatch(*Thunk.getParent()));
@@ -84,7 +89,7 @@ static Value *countInThunk(Function &Thunk, BasicBlock *Of, BasicBlock *Call, Ba
   B.CreateCondBr(countMisses(B, Left, Misses), Call, Done,
                  MDBuilder(B.getContext()).createUnlikelyBranchWeights());
   B.SetInsertPoint(Call);
-  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8)); // below zero
+  Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8)); // has wrapped below zero
   Value *Large = B.CreateICmpUGT(Misses, Batch);
   Value *All = B.CreateSub(Batch, After), *Rest = B.CreateAdd(After, Batch);
   B.CreateAlignedStore(B.CreateSelect(Large, Batch, Rest), Left, Align(8));
@@ -125,7 +130,8 @@ void lookAndCall(Function &Thunk, bool Counts) {
 
 namespace {
 
-/// What is left of the thunk before the guards: gone when nobody calls it, built now when it was left to them.
+/// Erases the thunk of the points if no call uses it. Gives it its body if it is still a
+/// declaration and used.
 void settle(Function &Touch) {
   if (Touch.use_empty() && (Touch.isDiscardableIfUnused() || Touch.isDeclaration())) {
     Touch.eraseFromParent();
@@ -135,15 +141,17 @@ void settle(Function &Touch) {
   }
 }
 
-/// Other names than the call before the guards: these keep registers, as their callers rely on. In one image may be units of both
-/// kinds, so those have a name each.
+/// The guards call thunks by other names than TouchName: these preserve registers, as their callers
+/// rely on. One image may contain units that count and units that do not, so each kind has its own
+/// name.
 constexpr StringRef WaitingName = "__smalloc_v1_touch_waiting",
                     CountingName = "__smalloc_v1_touch_counting";
 
-/// A link may have made \p Touch its own and dropped arguments that are the same in all calls.
+/// True if a link made \p Touch local and dropped arguments that are the same in all calls.
 bool isChanged(const Function &Touch) { return Touch.arg_size() != 2; }
 
-/// What \p Touch becomes. Changed by a link, it stays, and keeps registers as well.
+/// Returns the thunk that replaces \p Touch. A \p Touch that a link has changed stays, and
+/// preserves registers as well.
 Function *waitingThunk(Module &M, Function &Touch, bool Counts) {
   if (isChanged(Touch) && Touch.hasLocalLinkage() && !Touch.hasAddressTaken()) {
     Touch.setCallingConv(keepsRegisters(M));
@@ -171,17 +179,18 @@ void callInstead(CallInst &Call, Function &Waiting) {
   if (Waiting.arg_size() != 2)
     return;
   if (auto *Misses = dyn_cast<ConstantInt>(Call.getArgOperand(1)); Misses && Misses->isZero())
-    Call.setArgOperand(1, ConstantInt::get(Misses->getType(), 1)); // one, as far as known
+    Call.setArgOperand(1, ConstantInt::get(Misses->getType(), 1)); // at least one
 }
 
-/// A point that is worth a batch by itself is asked for each time.
+/// True if the point is worth a batch by itself: each execution of it calls libsmalloc.
 bool isLarge(const CallInst *Call) {
   auto *Misses = dyn_cast<ConstantInt>(Call->getArgOperand(1));
   return Misses && Misses->getValue().uge(SMALLOC_TOUCH_BATCH);
 }
 
-/// Counts what \p Calls are worth, in the block of \p Waits, in line: as a rule that is all that there is to do. What is returned stands
-/// where it is not; there nothing has been counted.
+/// Counts the misses of \p Calls inline, in the block of \p Waits. Usually nothing else runs.
+/// Returns the place for the calls, which is reached when the count runs out. There the misses are
+/// added back, since the thunk counts them.
 Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBlock &From) {
   for (CallInst *Call : Calls)
     sink(Call->getArgOperand(1), Waits, From);
@@ -199,7 +208,8 @@ Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBl
   return Ask;
 }
 
-/// Puts the calls of one block, in order, behind one test where the last is: they change nothing that the block sees.
+/// Moves the calls of one block, in order, behind one test at the last of them. The block sees no
+/// change by the calls.
 void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting, bool Counts) {
   CallInst *Last = Calls.back();
   Type *I32 = Type::getInt32Ty(Last->getContext());

@@ -1,13 +1,16 @@
-//===- PromotionGuards.h - what a promotion point costs when nothing waits --===//
+//===- PromotionGuards.h - cost of an idle promotion point ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what becomes of a promotion point when all loops have their last form. Before a lone loop: a test inline of
-// whether some object waits, and the call in a cold block that spoils no register, with all that only the call needs. A
-// loop of three iterations in a function of its own feels a call before it (1.6 times the instructions; with the test
-// 1.1). Before a nest: a call that spoils no register either, of a thunk that tests: compiling it takes a third.
-// And when something waits, perhaps for as long as the program runs: the misses that a thread's points are worth are added
-// up, by the points of an executable in line, and libsmalloc hears of SMALLOC_TOUCH_BATCH at a time: a point takes 9 to 11
-// instructions, where one that calls takes 70.
+// Expands promotion points when all loops have their last form. Before a lone loop: an inline test
+// of whether some object waits for promotion, and the call in a cold block. The call preserves
+// general registers, and the cold block holds all that only the call needs. A loop of three
+// iterations in a function of its own runs 1.6 times the instructions with a call before it; with
+// the test, 1.1 times. Before a nest: a call, which preserves these registers too, of a thunk that
+// tests. It takes a third of the time to compile.
+//
+// An object may wait for as long as the program runs. So points add up, per thread, the misses that
+// they are worth, and report them to libsmalloc in batches of SMALLOC_TOUCH_BATCH. The points of
+// executables add inline. A point then takes 9 to 11 instructions; one that calls takes 70.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PROMOTIONGUARDS_H
 #define SMALLOC_PASSES_PROMOTIONGUARDS_H
@@ -18,18 +21,19 @@
 
 namespace smalloc {
 
-/// The thunk that a promotion point calls until then: a unit for the link keeps the calls, of which the link's phase asks
-/// whether they are there.
+/// The thunk that a promotion point calls until PromotionGuardsPass runs. A unit for the link keeps
+/// these calls. The link's phase looks for them, and inserts no second call.
 constexpr llvm::StringRef TouchName = "__smalloc_v1_touch";
 
-/// unsigned __smalloc_v1_pending, weak: not zero while some object waits for promotion.
+/// Returns the weak `unsigned __smalloc_v1_pending`, which is not zero while some object waits for
+/// promotion.
 llvm::Constant *pendingObjects(llvm::Module &M);
 
 /// Creates the hidden function \p Name of the type void(ptr, i64) (PointParts.h).
 llvm::Function *hiddenTouch(llvm::Module &M, llvm::StringRef Name);
 
-/// Gives \p Thunk its body: it calls libsmalloc's entry with its arguments, when some object waits, and with batches if it
-/// \p Counts.
+/// Gives \p Thunk its body: if some object waits, it calls libsmalloc's entry with its arguments.
+/// If \p Counts, it passes misses in batches.
 void lookAndCall(llvm::Function &Thunk, bool Counts = false);
 
 class PromotionGuardsPass : public llvm::PassInfoMixin<PromotionGuardsPass> {

@@ -1,8 +1,8 @@
-//===- PromotionPoints.h - announces loop nests that pay for superpages --===//
+//===- PromotionPoints.h - announces loop nests that pay for superpages ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inserts a call before each nest that pays for superpages if the object it walks is large, so that libsmalloc
-// can promote the object then.
+// Inserts a call before each loop nest that pays for superpages if its object is large. So
+// libsmalloc can promote the object before the nest runs.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PROMOTIONPOINTS_H
 #define SMALLOC_PASSES_PROMOTIONPOINTS_H

@@ -1,4 +1,4 @@
-//===- SiteRewriter.cpp - calls become steerable ----------------------------===//
+//===- SiteRewriter.cpp - sends allocation calls through thunks -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/SiteRewriter.h"
@@ -19,8 +19,8 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// \p Cell where \p Test holds, or where the program's user or a profile has decided since; else one that leaves the object
-/// to the program's malloc.
+/// Returns \p Cell if \p Test holds, or if the user or a profile has decided since. Otherwise
+/// returns an empty cell, for which the program's malloc serves the call.
 Value *cellWhere(Value &Test, Value &Cell, CallBase &Before) {
   Module &M = *Before.getModule();
   IRBuilder<> B(&Before);
@@ -38,8 +38,8 @@ Value *cellWhere(Value &Test, Value &Cell, CallBase &Before) {
   return B.CreateSelect(B.CreateOr(&Test, Another), &Cell, Never);
 }
 
-/// Sends \p Call, an allocation or a context, to where \p Cell is asked, if \p Tests, unless null, hold; returns what it
-/// became.
+/// Sends \p Call, an allocation or a context, to the thunk or entry that reads \p Cell. If \p Tests
+/// is not null and does not hold, the call bypasses the site. Returns the new call.
 CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const AllocationWrapper *W,
                       Value *Cell, const SizeTests *Tests = nullptr) {
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
@@ -50,7 +50,7 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   SmallVector<Value *, 4> Arguments(Call.args());
   if (Tests && !Context && Thunk->isDeclaration() && isAddedAsText(M)) {
     SizeTests Passed = *Tests;
-    if (!mayTestInText(*Thunk, Passed)) // one that holds the answer
+    if (!mayTestInText(*Thunk, Passed)) // pass the result of the tests as one size
       Passed = {{testAt(*Tests, Call)}, {{{0, {.Least = 1}}}}};
     Thunk = testingThunkText(M, *Original, *Thunk, Passed);
     for (Value *Size : Passed.Sizes)
@@ -59,15 +59,16 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
     Cell = cellWhere(*testAt(*Tests, Call), *Cell, Call);
   }
   Arguments.push_back(Cell);
-  // What was known of the result (noalias above all: the vectoriser lives on it) and of the call's effects stays.
+  // Keeps what is known about the result and about the call's effects. noalias matters most: the
+  // vectoriser relies on it.
   LLVMContext &C = M.getContext();
   AttributeList Attributes = Call.getAttributes();
   if (Original->getReturnType() == Call.getType())
     Attributes =
         Attributes.addRetAttributes(C, AttrBuilder(C, Original->getAttributes().getRetAttrs()));
   if (!Call.getType()->isPointerTy() || Family >= AllocFamily::New || Call.isNoBuiltin())
-    ; // posix_memalign writes through its argument; new may run a handler; a context does what it does; mmap may fail; of
-      // what is no builtin nothing is known
+    ; // posix_memalign writes through its argument, new may run a handler, a context may do
+      // anything, mmap may fail, and nothing is known about a function that is no builtin
   else
     Attributes = Attributes.addRetAttribute(C, Attribute::NoAlias);
   Attributes = Attributes.removeFnAttribute(C, Attribute::Builtin)
@@ -77,9 +78,10 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   return callInstead(Call, Thunk, Arguments, Attributes);
 }
 
-/// The record of the linked image and the constructor and destructor that hand it to the runtime. That one of \p Tables is where
-/// the section's bounds say keeps it even where a linker knows no SHF_GNU_RETAIN: gold's -r drops it, and then lld's
-/// --gc-sections would drop the section, and leave its bounds undefined.
+/// Emits the record of the linked image, and the constructor and destructor that pass it to the
+/// runtime. The constructor refers to \p Tables, one variable of each section, to keep the
+/// sections. Not every linker knows SHF_GNU_RETAIN: gold's -r drops it. Then lld's --gc-sections
+/// would drop the section and leave its bounds undefined.
 void emitModuleRecord(Module &M, const Options &O, ArrayRef<GlobalVariable *> Tables) {
   if (M.getNamedGlobal("__smalloc_v1_module"))
     return;
@@ -97,9 +99,10 @@ void emitModuleRecord(Module &M, const Options &O, ArrayRef<GlobalVariable *> Ta
                                        ConstantInt::get(I32, 0), Null, Null, Null}),
       "__smalloc_v1_module");
   makeHiddenComdat(M, Record);
-  // GNU ld puts an undefined hidden symbol into a shared library's dynamic table, and takes out of it again only those that
-  // are called, as if a PLT entry had been asked for. So the section's bounds are functions, and a block that never runs calls
-  // them: a library exports what it exports without us.
+  // GNU ld puts an undefined hidden symbol into a shared library's dynamic table. It removes again
+  // only symbols that are called, as if a PLT entry were requested. So the section bounds are
+  // functions, and a block that never runs calls them. A library then exports the same symbols as
+  // without smalloc.
   FunctionType *BoundaryType = FunctionType::get(Type::getVoidTy(C), false);
   auto Boundary = [&](StringRef Name) -> GlobalValue * {
     if (GlobalValue *Known = M.getNamedValue(Name))
@@ -113,7 +116,7 @@ void emitModuleRecord(Module &M, const Options &O, ArrayRef<GlobalVariable *> Ta
   GlobalValue *Start = Boundary("__start_smalloc_sites"), *Stop = Boundary("__stop_smalloc_sites"),
               *KeysStart = Boundary("__start_smalloc_keys"),
               *KeysStop = Boundary("__stop_smalloc_keys");
-  // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
+  // Takes the addresses from this image's GOT, never from a canonical PLT entry of the executable.
   FunctionType *Free = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
   auto Resolved = [&](StringRef Name, FunctionType *T,
                       GlobalValue::LinkageTypes Linkage) -> Function * {
@@ -218,12 +221,12 @@ void rewriteSites(Module &M, const UnitDecisions &Unit, const Options &O, const 
     });
   if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
     Keys = emitKeys(M, Unit.Summary,
-                    Kept); // an empty one, too: the module record names the section's bounds
+                    Kept); // also an empty one: the module record names the section's bounds
   Kept.appendTo(M);
   if (AnyCell && isAddedAsText(M))
     moduleRecordText(M, O.Heap, {AnyCell, Keys});
   else if (AnyCell)
-    emitModuleRecord(M, O, // what a link makes anew is to be referred to by nothing else
+    emitModuleRecord(M, O, // a link makes the tables again: refer to none
                      isForLink(M) ? ArrayRef<GlobalVariable *>() : ArrayRef({AnyCell, Keys}));
 }
 

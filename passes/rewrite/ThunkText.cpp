@@ -1,4 +1,4 @@
-//===- ThunkText.cpp - what is added, as assembly ---------------------------===//
+//===- ThunkText.cpp - added functions as assembly ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/ThunkText.h"
@@ -14,11 +14,12 @@ namespace {
 
 constexpr StringRef TextMetadata = "smalloc.text";
 
-/// Where the first arguments are, and a register that a tail call may go through.
+/// Registers of the first arguments, and a register for the target of a tail call.
 constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
 constexpr StringRef ThroughRegister = "%r11";
 
-/// Lines of assembly, of functions that the linker keeps once an image and shows to nobody else.
+/// Assembly of hidden functions, of which the linker keeps one copy per image. The destructor
+/// appends it to the module.
 class Assembly {
 public:
   explicit Assembly(Module &M)
@@ -30,7 +31,7 @@ public:
   void weak(StringRef Symbol) { line(".weak " + Symbol); }
   void hidden(StringRef Symbol) { line(".hidden " + Symbol); }
 
-  /// \p Symbol, in a section and a COMDAT of its own: up to close().
+  /// Opens \p Symbol in a section and a COMDAT of its own, up to close().
   void open(StringRef Section, StringRef Flags, StringRef Symbol, StringRef Type) {
     line(".pushsection " + Section + Symbol + ",\"" + Flags + "\",@progbits," + Symbol + ",comdat");
     hidden(Symbol);
@@ -51,13 +52,13 @@ public:
     line(".cfi_endproc");
     close(Symbol);
   }
-  /// Of a function whose address is taken.
+  /// Marks the entry of a function whose address is taken.
   void landing() {
     if (Landings)
       line("endbr64");
   }
 
-  /// Saves \p Kept around what stands between: the stack is aligned there.
+  /// Saves the registers \p Kept up to leave(), and aligns the stack there.
   void enter(ArrayRef<StringRef> Kept) {
     if (FramePointers) {
       push("%rbp");
@@ -67,7 +68,7 @@ public:
     for (StringRef Register : Kept)
       push(Register);
     if (isAligned(Kept))
-      push("%rax"); // of no meaning
+      push("%rax"); // padding
   }
   void leave(ArrayRef<StringRef> Kept) {
     if (isAligned(Kept))
@@ -93,7 +94,7 @@ private:
     line("popq " + Register);
     line(".cfi_adjust_cfa_offset -8");
   }
-  /// Is the stack, after the return address and as many registers, off by eight?
+  /// True if the stack is off by eight after the return address, the frame pointer and \p Kept.
   bool isAligned(ArrayRef<StringRef> Kept) const { return (Kept.size() + FramePointers) % 2 == 0; }
 
   Module &M;
@@ -129,7 +130,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   const std::string Plain = (Original.getName() + "@PLT").str();
   const bool Zeroed = Family == AllocFamily::Calloc;
   const StringRef Bytes = Zeroed ? StringRef("%r8") : Registers[Shape.SizeArgument];
-  // A product is made in %rax and %rdx.
+  // calloc computes the product in %rax and %rdx.
   const StringRef Word = Zeroed ? "%r11" : "%rax", Flags = Zeroed ? "%r11d" : "%eax",
                   CellKept = Zeroed ? StringRef("%r9") : Cell;
   const StringRef Small = "__smalloc_v1_small";
@@ -139,8 +140,8 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
     A.weak(Small);
   A.openFunction(Name);
   A.line("movq (" + Cell + ")," + Word);
-  // What every call takes goes straight on: a jump that is taken costs such a call 1/20 of its time.
-  if (Shape.MayBeDirect) { // bytes, cell, the program's function, what else that takes
+  // The most frequent path falls through: a taken jump costs the call 1/20 of its time.
+  if (Shape.MayBeDirect) { // bytes, cell, the program's function, its other arguments
     A.line("testl $" + Twine(SMALLOC_CELL_DIRECT) + "," + Flags);
     A.line("je 4f");
     if (Count > 1) {
@@ -153,7 +154,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   }
   A.line("testq " + Word + "," + Word);
   A.line("je " + Plain);
-  if (Zeroed) { // the product, or the most that there is; the cell is in the way
+  if (Zeroed) { // the product, or the largest value; mul overwrites the cell's register
     A.line("movq " + Cell + "," + CellKept);
     A.line("movq %rdi,%rax");
     A.line("mulq %rsi");
@@ -169,7 +170,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
                                     : ("(%r10," + Bytes + ")").str();
     A.line("testl $" + Twine(SMALLOC_CELL_LEFT) + "," + Flags);
     A.line("je 1f");
-    if (Resizes) { // that of an object, to a size that is not large, counts as so much
+    if (Resizes) { // a resize to a small size counts as RESIZE_BYTES
       A.line("testq %rdi,%rdi");
       A.line("je 1f");
       A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + "," + Bytes);
@@ -196,7 +197,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   if (CellKept != Cell)
     A.line("movq " + CellKept + "," + Cell);
   A.enter(Arguments);
-  // Ours take what matters of new's arguments, then the cell.
+  // The runtime's entries take the first arguments of new, then the cell.
   const StringRef CellTo = Registers[!isNewFamily(Family)           ? Count
                                      : Shape.AlignmentArgument >= 0 ? 2
                                                                     : 1];
@@ -212,7 +213,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
 }
 
 constexpr StringRef TestingPrefix = "__smalloc_v1_testing_";
-/// On such a thunk: the name of the one that does not test.
+/// Attribute of a thunk that tests: the name of the thunk that does not.
 constexpr StringRef TestedAttr = "smalloc-tested";
 
 bool mayTestInText(const Function &Thunk, const SizeTests &Tests) {
@@ -231,7 +232,7 @@ void dropTests(CallBase &Call) {
   callInstead(Call, Thunk, Arguments, Call.getAttributes());
 }
 
-/// Goes on at label 1 unless \p Register lies within \p Bounds.
+/// Emits a jump to label 1 unless \p Register lies within \p Bounds.
 static void compareText(Assembly &A, StringRef Register, const SizeBounds &Bounds) {
   const auto Compare = [&](uint64_t With, StringRef Jump) {
     const bool Short = isUInt<31>(With);
@@ -260,7 +261,7 @@ Function *testingThunkText(Module &M, const Function &Original, Function &Thunk,
   if (Function *Known = M.getFunction(Name))
     return Known;
   SmallVector<Type *, 6> Parameters(Thunk.getFunctionType()->params());
-  const size_t Count = Parameters.size() - 1; // but the cell
+  const size_t Count = Parameters.size() - 1; // without the cell
   Parameters.insert(Parameters.begin() + static_cast<std::ptrdiff_t>(Count), Tests.Sizes.size(),
                     Type::getInt64Ty(M.getContext()));
   Function *F =
@@ -309,7 +310,7 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVari
       {"__stop_smalloc_sites", offsetof(smalloc_module, sites_stop)},
       {"__start_smalloc_keys", offsetof(smalloc_module, keys_start)},
       {"__stop_smalloc_keys", offsetof(smalloc_module, keys_stop)}};
-  // As this image resolves them: through its GOT, never a canonical PLT entry of the executable.
+  // Takes the addresses from this image's GOT, never from a canonical PLT entry of the executable.
   const std::pair<StringRef, size_t> Resolved[] = {
       {"free", offsetof(smalloc_module, free_function)},
       {"realloc", offsetof(smalloc_module, realloc_function)},
@@ -324,7 +325,7 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVari
     A.weak(Entry);
     A.openFunction(Name);
     if (First)
-      for (const GlobalVariable *Table : Tables) // references, and no code (emitModuleRecord)
+      for (const GlobalVariable *Table : Tables) // references without code (emitModuleRecord)
         A.line(".reloc .,R_X86_64_NONE," + Table->getName());
     A.landing();
     A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");
@@ -333,7 +334,8 @@ void moduleRecordText(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVari
     A.line("leaq " + Record + "(%rip),%rdi");
     for (auto [Symbol, At] : First ? ArrayRef(Bounds) : ArrayRef<std::pair<StringRef, size_t>>()) {
       A.hidden(Symbol);
-      // No PLT entry comes of it, but GNU ld keeps the symbol out of the dynamic table (emitModuleRecord).
+      // The linker makes no PLT entry for it, but GNU ld keeps the symbol out of the dynamic table
+      // (emitModuleRecord).
       A.line("leaq " + Symbol + "@PLT(%rip),%rax");
       A.line("movq %rax," + Twine(At) + "(%rdi)");
     }
@@ -359,7 +361,7 @@ void leftText(Module &M, StringRef Name) {
   A.close(Name);
 }
 
-/// As countInThunk of PromotionGuards: returns, or goes on at label 3.
+/// Emits a count as countInThunk() of PromotionGuards does: returns, or continues at label 3.
 static void countText(Assembly &A, StringRef Left) {
   A.line("movq " + Left + "@GOTTPOFF(%rip),%r11");
   A.line("subq %rsi,%fs:(%r11)");
@@ -368,7 +370,8 @@ static void countText(Assembly &A, StringRef Left) {
   A.line("3:");
 }
 
-/// Between saved registers: the misses to tell, which are in %rsi, and what is left then.
+/// Emits code that sets %rsi to the misses to report, and updates the thread's count. It overwrites
+/// %rax and %rcx, which must be saved.
 static void batchText(Assembly &A, StringRef Left) {
   A.line("movq " + Left + "@GOTTPOFF(%rip),%rcx");
   A.line("movl $" + Twine(SMALLOC_TOUCH_BATCH) + ",%eax");
@@ -382,8 +385,8 @@ static void batchText(Assembly &A, StringRef Left) {
   A.line("5:");
 }
 
-/// Goes on at label 1 if there is no \p Entry; else calls it with the arguments that \p Prepare leaves, and returns.
-/// Keeps all general registers but %r11.
+/// Emits a call of \p Entry with the arguments that \p Prepare leaves, and a return. Without
+/// \p Entry, it jumps back to label 1. The call preserves all general registers but %r11.
 static void callKeepingRegisters(Assembly &A, StringRef Entry, function_ref<void()> Prepare) {
   const StringRef Kept[] = {"%rax", "%rcx", "%rdx", "%rsi", "%rdi", "%r8", "%r9", "%r10"};
   A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");

@@ -1,10 +1,12 @@
-//===- ThunkText.h - what is added, as assembly -----------------------------===//
+//===- ThunkText.h - added functions as assembly -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how what smalloc adds to a unit looks where the unit goes straight to object code of x86-64: as assembly, which
-// costs the compiler a quarter of what it spends on a function of its own, some hundred passes that find nothing to do.
-// Everywhere else (bitcode, any kind of LTO, other processors, flags that change how calls are made) the same functions are
-// built as IR, in Thunks, SiteRewriter and PromotionGuards: what they do is decided there, and this follows them.
+// Emits the functions that smalloc adds to a unit as assembly if the compiler emits x86-64 objects
+// directly. Assembly saves the compiler a quarter of what it spends on a function of its own: some
+// hundred passes that find nothing to do. In all other cases Thunks, SiteRewriter and
+// PromotionGuards build the same functions as IR. These cases are bitcode, any kind of LTO, other
+// processors, and flags that change how calls are made. The IR is the reference: the assembly must
+// do the same.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_THUNKTEXT_H
 #define SMALLOC_PASSES_THUNKTEXT_H
@@ -15,44 +17,51 @@
 
 namespace smalloc {
 
-/// From now on functions of \p M are added as assembly.
+/// Marks \p M, so that later functions are added to it as assembly.
 void addAsText(llvm::Module &M);
 bool isAddedAsText(const llvm::Module &M);
 
-/// May the thunk of \p Original be text? What is defined in the unit may have another name there.
+/// True if the thunk of \p Original may be assembly. A function that the unit defines may have
+/// another name in the assembly.
 bool mayCallFromText(const llvm::Function &Original);
 
-/// The thunk \p Name of \p Original with the cell behind its arguments: a declaration, and its text.
+/// Returns the declaration of the thunk \p Name of \p Original, and emits its text. The cell is the
+/// last argument, after those of \p Original.
 llvm::Function *sizedThunkText(llvm::Module &M, llvm::StringRef Name, AllocFamily Family,
                                const FamilyShape &Shape, const llvm::Function &Original,
                                llvm::FunctionType *Type);
 
-/// The thunk \p Thunk of \p Original with sizes, 64 bits each, before the cell: where \p Tests do not hold of them and nobody but
-/// the compiler has decided, the object is left to the program's malloc. As instructions of the function that allocates, the tests
-/// would cost a hundred passes time: there are as many thunks as different bounds, far fewer than sites.
+/// Returns a variant of \p Thunk, the thunk of \p Original, that takes sizes before the cell, 64
+/// bits each. If \p Tests do not hold for the sizes, it bypasses the site: the program's malloc
+/// serves the call. A decision of the user or of a profile overrides the tests. As IR of the
+/// function that allocates, the tests would cost time in a hundred passes. There is one thunk per
+/// set of bounds, so there are far fewer thunks than sites.
 llvm::Function *testingThunkText(llvm::Module &M, const llvm::Function &Original,
                                  llvm::Function &Thunk, const SizeTests &Tests);
-/// Are there registers for all sizes?
+/// True if registers suffice for all sizes and the sizes are integers.
 bool mayTestInText(const llvm::Function &Thunk, const SizeTests &Tests);
-/// Sends \p Call, if of such a thunk, to the one that does not test.
+/// Sends \p Call to the thunk without tests if it calls one of testingThunkText().
 void dropTests(llvm::CallBase &Call);
 
-/// The record of the image with its constructor and destructor, which needs what \p Tables refer to.
+/// Emits the record of the image with its constructor and destructor. It keeps the sections that
+/// \p Tables are in.
 void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap,
                       llvm::ArrayRef<llvm::GlobalVariable *> Tables);
 
-/// A thread's variable of 64 bits, at first SMALLOC_TOUCH_BATCH.
+/// Emits the 64-bit thread-local variable \p Name with the initial value SMALLOC_TOUCH_BATCH.
 void leftText(llvm::Module &M, llvm::StringRef Name);
 
-/// What a promotion point looks at: weak \p Pending and \p Entry, and \p Left, a thread's; empty: it does not count.
+/// Symbols that a promotion point uses: the weak \p Pending and \p Entry, and the thread-local
+/// \p Left. An empty \p Left: the point does not count misses.
 struct WaitingSymbols {
   llvm::StringRef Pending, Entry, Left;
 };
-/// void Name(ptr, i64) that asks the entry while what is pending is there and not zero. It keeps all registers but one.
+/// Emits void Name(ptr, i64), which calls Entry if Pending is present and not zero. It preserves
+/// all general registers but %r11.
 llvm::Function *waitingText(llvm::Module &M, llvm::StringRef Name, const WaitingSymbols &Symbols);
 
-/// \p Name of \p Type, (ptr, i64, i64), that calls weak \p Entry if its last argument is at least \p Least. It keeps general
-/// registers as waitingText does.
+/// Emits the function \p Name of \p Type, (ptr, i64, i64). It calls the weak \p Entry if its last
+/// argument is at least \p Least. It preserves general registers as waitingText() does.
 llvm::Function *fillingText(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Entry,
                             uint64_t Least, llvm::FunctionType *Type);
 

@@ -17,12 +17,15 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// A wrapper is copied once; beyond this it is not worth its bytes.
+/// Most instructions of a wrapper. A wrapper is copied once; a longer one is not worth its bytes.
 constexpr unsigned MaxInstructions = 200;
-/// In loops: as much as it takes to initialise rows of rows. What computes more than that is no wrapper but a function with a result
-/// of its own, and vectorising, unrolling and selecting its loops twice doubles the time that the unit takes to compile.
+/// Most instructions in loops of a wrapper: enough to initialise rows of rows. A function that
+/// computes more has a result of its own and is no wrapper. Vectorising, unrolling and selecting
+/// its loops twice would double the compile time of the unit.
 constexpr unsigned MaxLoopInstructions = 50;
-/// A unit of nothing but such functions would take twice as long all the same: in all, so much, or so small a share of the unit.
+/// Most instructions in loops of all wrappers of a unit: the larger of this number and this share
+/// of the unit. Without the limit, a unit of only such functions would still take twice as long to
+/// compile.
 constexpr size_t MaxLoopInstructionsOfUnit = 100, LeastUnitPerLoopInstruction = 40;
 
 Function *calledFunction(const CallBase &Call) {
@@ -33,7 +36,8 @@ bool returnsPointer(const FunctionType &Type) {
   return Type.getReturnType()->isPointerTy() && Type.getReturnType()->getPointerAddressSpace() == 0;
 }
 
-/// Can another entry with one argument more be made for a function, and its calls be sent there?
+/// True if a function can get a second entry with one more argument, and its calls can be sent
+/// there.
 bool canTakeCell(const FunctionType &Type, const AttributeList &Attributes) {
   if (Type.isVarArg())
     return false;
@@ -51,7 +55,7 @@ bool plainCall(const CallBase &Call) {
          !Call.hasFnAttr(Attribute::ReturnsTwice) && !Call.hasOperandBundles();
 }
 
-/// Functions of the implementation: none of them is compiled with the plugin.
+/// True for functions of the implementation: none of them is compiled with the plugin.
 bool isReservedName(StringRef Name) {
   return Name.starts_with("__") || Name.starts_with("_ZNSt") || Name.starts_with("_ZNKSt") ||
          Name.starts_with("_ZSt") || Name.starts_with("_ZN9__gnu_cxx") ||
@@ -68,7 +72,8 @@ bool bodyCanBeCopied(const Function &F) {
   if (leavesAlone(F) || F.isInterposable() || F.hasFnAttribute(Attribute::ReturnsTwice) ||
       F.callsFunctionThatReturnsTwice() || F.isPresplitCoroutine() || isLong(F))
     return false;
-  for (const User *U : F.users()) // builds a structure: its own calls are no contexts
+  // A recursive function builds a structure: its own calls are no contexts.
+  for (const User *U : F.users())
     if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getFunction() == &F)
       return false;
   for (const BasicBlock &Block : F) {
@@ -100,7 +105,8 @@ bool isDeclaredFresh(const Function &F) {
   return F.getAttributes().hasRetAttr(Attribute::NoAlias) || F.hasFnAttribute(Attribute::AllocSize);
 }
 
-/// Can \p Call be sent to another entry of \p Callee, a function of the program, with one argument more?
+/// True if \p Call can be sent to another entry of \p Callee, a function of the program, with one
+/// more argument.
 static bool canBeSentOn(const CallBase &Call, const Function *Callee,
                         const TargetLibraryInfo &TLI) {
   LibFunc Known;
@@ -115,7 +121,7 @@ static bool hasNumber(const Function &F) {
   return any_of(F.args(), [](const Argument &A) { return A.getType()->isIntegerTy(64); });
 }
 
-/// The type of the variable, or member, that \p Address is the address of; null: that is not known.
+/// Returns the type of the variable or member at \p Address; null if it is unknown.
 static const Type *typeAt(const Value *Address) {
   Address = Address->stripPointerCasts();
   if (auto *A = dyn_cast<AllocaInst>(Address))
@@ -144,7 +150,8 @@ int mayHandOutThrough(const CallBase &Call, const TargetLibraryInfo &TLI) {
   return Out;
 }
 
-/// By what the first look at \p Call found; -1 where its function has a body now.
+/// Returns the out-argument that the first pass over \p Call guessed; -1 if its function now has a
+/// body.
 static int guessedOut(const CallBase &Call) {
   unsigned Out;
   const Function *Callee = calledFunction(Call);
@@ -159,7 +166,7 @@ bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
   if (!canBeSentOn(Call, Callee, TLI) || !returnsPointer(*Callee->getFunctionType()))
     return false;
   if (!Callee->isDeclaration())
-    return true; // its body says
+    return true; // analyse() reads its body
   if (Callee->hasExternalWeakLinkage() || Call.onlyReadsMemory() || Call.getReturnedArgOperand())
     return false;
   return isDeclaredFresh(*Callee) || hasNumber(*Callee);
@@ -210,7 +217,8 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
   }
 }
 
-/// A function of this unit that is called once has one context: the allocation inside says more than the call.
+/// Drops wrappers that are local and called once. They have one context, and the allocation inside
+/// says more than the call.
 void AllocationWrappers::dropSingleUses() {
   DenseSet<const CallBase *> Inner;
   for (auto &[F, W] : Wrappers)
@@ -242,7 +250,7 @@ bool AllocationWrappers::analyse(Function &F) {
   if (find(&F))
     return true;
   if (Rejected.contains(&F) || !InProgress.insert(&F).second)
-    return false; // a recursive function: its own result proves nothing
+    return false; // recursive: its own result proves nothing
   AllocationWrapper W;
   W.F = &F;
   bool Ok = bodyCanBeCopied(F) && canTakeCell(*F.getFunctionType(), F.getAttributes());
@@ -257,18 +265,20 @@ bool AllocationWrappers::analyse(Function &F) {
   const size_t InLoops =
       Ok && !W.Fresh.empty() ? instructionsInLoops(F, FAM.getResult<LoopAnalysis>(F)) : 0;
   const size_t Copied =
-      F.hasLocalLinkage() && F.hasOneUse() ? 0 : InLoops; // most of these are dropped
+      F.hasLocalLinkage() && F.hasOneUse() ? 0 : InLoops; // dropSingleUses() drops most of these
   if (!Ok || W.Fresh.empty() || InLoops > MaxLoopInstructions || Copied > LoopInstructionsLeft) {
     Rejected.insert(&F);
     return false;
   }
   LoopInstructionsLeft -= Copied;
-  // Where callers of other units look for it. A constructor fills its own object.
+  // Callers in other units look for the second entry of an exported wrapper. A constructor is not
+  // exported: it fills its own object.
   const uint64_t OutBytes =
       W.Out < 0 ? 0 : F.getArg(static_cast<unsigned>(W.Out))->getDereferenceableBytes();
   W.Exported =
       F.hasExternalLinkage() && (W.Out < 0 || (hasNumber(F) && OutBytes <= sizeof(uint64_t)));
-  // The size, if every allocation asks for one and the same argument, with a header of constant size or not.
+  // The size, if every allocation requests one and the same argument, with or without a header of
+  // constant size.
   for (CallBase *Call : W.Fresh) {
     std::optional<AllocFamily> Family = allocationFamily(*Call);
     int At = -1;
@@ -326,7 +336,7 @@ int AllocationWrappers::outArgument(const CallBase &Call) const {
   return W ? W->Out : guessedOut(Call);
 }
 
-/// Does \p F put fresh memory, and nothing else, where one of its arguments points to?
+/// True if \p F stores fresh memory, and nothing else, where one of its arguments points.
 bool AllocationWrappers::handsOut(Function &F, AllocationWrapper &W) {
   for (Argument &A : F.args()) {
     AllocationWrapper Tried;
@@ -341,7 +351,7 @@ bool AllocationWrappers::handsOut(Function &F, AllocationWrapper &W) {
   return W.Out >= 0;
 }
 
-/// Is all that \p W's function stores through \p A null or fresh, and goes \p A nowhere else?
+/// True if \p W's function stores only null or fresh memory through \p A, and \p A does not escape.
 bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
   SmallPtrSet<Value *, 16> Seen;
   for (Use &U : A.uses()) {
@@ -355,7 +365,7 @@ bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
         return false;
       continue;
     }
-    if (isa<GetElementPtrInst>(I)) { // a size beside the pointer
+    if (isa<GetElementPtrInst>(I)) { // the caller's size field beside the pointer
       for (const User *Of : I->users())
         if (auto *Store = dyn_cast<StoreInst>(Of);
             !isa<LoadInst>(Of) && !(Store && Store->getPointerOperand() == I &&
@@ -379,13 +389,14 @@ bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
   return true;
 }
 
-/// Null, or straight from an allocation: never from memory, where it may have been for long.
+/// True if \p V is null or comes straight from an allocation. A value loaded from memory may be
+/// old.
 bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl<Value *> &Seen) {
   V = V->stripPointerCastsAndAliases();
   if (isa<ConstantPointerNull, UndefValue>(V) || !Seen.insert(V).second)
     return true;
   if (auto *G = dyn_cast<GEPOperator>(V))
-    return isFresh(G->getPointerOperand(), W, Seen); // behind a header
+    return isFresh(G->getPointerOperand(), W, Seen); // the block behind a header
   if (isa<PHINode, SelectInst>(V)) {
     for (Use &Op : cast<User>(V)->operands())
       if (Op->getType()->isPointerTy() && !isFresh(Op, W, Seen))
