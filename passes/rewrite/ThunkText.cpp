@@ -67,11 +67,11 @@ public:
     }
     for (StringRef Register : Kept)
       push(Register);
-    if (isAligned(Kept))
+    if (needsPadding(Kept))
       push("%rax"); // padding
   }
   void leave(ArrayRef<StringRef> Kept) {
-    if (isAligned(Kept))
+    if (needsPadding(Kept))
       pop(ThroughRegister);
     for (StringRef Register : reverse(Kept))
       pop(Register);
@@ -95,7 +95,9 @@ private:
     line(".cfi_adjust_cfa_offset -8");
   }
   /// True if the stack is off by eight after the return address, the frame pointer and \p Kept.
-  bool isAligned(ArrayRef<StringRef> Kept) const { return (Kept.size() + FramePointers) % 2 == 0; }
+  bool needsPadding(ArrayRef<StringRef> Kept) const {
+    return (Kept.size() + FramePointers) % 2 == 0;
+  }
 
   Module &M;
   bool FramePointers, Landings;
