@@ -47,8 +47,7 @@ sys.dont_write_bytecode = True
 import bench_runs  # pylint: disable=wrong-import-position
 import selective  # pylint: disable=wrong-import-position
 import steady_memory  # pylint: disable=wrong-import-position
-
-import result_rows
+import result_rows  # noqa: E402
 
 # Source, arguments, arguments of another input, of --quick. Half a gigabyte and more for programs
 # that gain: with less, the virtual machine's own base pages hide the gain.

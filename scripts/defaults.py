@@ -26,8 +26,7 @@ import bench  # noqa: E402
 import bench_runs  # noqa: E402
 import bench_table  # noqa: E402
 import bloat  # noqa: E402
-
-import result_rows
+import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"

@@ -24,7 +24,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import result_rows
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "benchmarks" / "kernels"

@@ -19,7 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import result_rows
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 # Name, source, arguments, arguments of --quick. spmv once with a vector that fits the caches, once

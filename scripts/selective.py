@@ -33,8 +33,7 @@ sys.dont_write_bytecode = True
 import bench_runs  # pylint: disable=wrong-import-position
 import evaluate  # pylint: disable=wrong-import-position
 import steady_memory  # pylint: disable=wrong-import-position
-
-import result_rows
+import result_rows  # noqa: E402
 
 BUDGET_SHARE = 0.03
 # Source, arguments, arguments of --quick, of the recording: as large a hot part, fewer accesses to
