@@ -39,7 +39,7 @@ BEGIN, END = "<!-- defaults:begin -->", "<!-- defaults:end -->"
 # or "cold")
 KEYS = {
     "cache": ("64m", ["0", "16m", "256m"], [("bloat/temporaries.c", ["24", "40"], ["8", "4"])]),
-    "birth": ("auto", ["always"], [("kernels/colsum.c", ["60000"], ["9000"]),
+    "populate": ("auto", ["always"], [("kernels/colsum.c", ["60000"], ["9000"]),
                                    ("kernels/colsum.c", ["60000"], ["9000"], "cold")]),
     "promote": ("auto", ["off", "eager"], [("kernels/gups.c", ["26"], ["22"]),
                                            ("bloat/coroutines.c", ["20000", "256", "100"], ["3000", "32", "2"])]),

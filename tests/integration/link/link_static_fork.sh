@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 E
-quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/include" -I"$SMALLOC_SOURCE/tests/integration" t.c "$ARCHIVE" -pthread -o t
+quietly "$CLANG" -O1 -fno-builtin -static -fno-pie -I"$SMALLOC_SOURCE/smalloc/include" -I"$SMALLOC_SOURCE/tests/integration/support" t.c "$ARCHIVE" -pthread -o t
 for heap in guest auto migrate superpage; do
   SMALLOC_CONF=heap:$heap expect_status 0 timeout 60 ./t
   expect_match out '^done$'

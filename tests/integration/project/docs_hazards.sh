@@ -12,7 +12,7 @@ while IFS='|' read -r _ number what tests _; do
   [ ${#names[@]} -gt 0 ] || fail "rule $rule has no test: $what"
   for name in "${names[@]}"; do
     case $name in
-    integration.*) [ -e "tests/integration/${name#*.}.sh" ] ;;
+    integration.*) compgen -G "tests/integration/*/${name#*.}.sh" >/dev/null ;;
     stress.*) grep -q "^static void ${name#*.}(" tests/stress/heap_stress.c && grep -q "\b${name#*.}\b" tests/stress/CMakeLists.txt ;;
     lit.*) [ -e "tests/lit/${name#*.}" ] ;;
     fuzz.*) grep -q "^smalloc_fuzz_target(${name#*.} " tests/fuzz/CMakeLists.txt && [ -d "tests/fuzz/corpus/${name#*.}" ] ;;
