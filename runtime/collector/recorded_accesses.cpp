@@ -20,11 +20,11 @@ uint64_t recorded_window() {
   return window > kLeastRecordedWindow ? window : kLeastRecordedWindow;
 }
 
-size_t drop_what_is_not_kept(uint64_t *told, size_t count) {
+size_t drop_what_is_not_kept(uint64_t *accesses, size_t count) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)
-    if (region_hash(told[i] & ~kWrites) < g_sample.threshold())
-      told[kept++] = told[i];
+    if (region_hash(accesses[i] & ~kWrites) < g_sample.threshold())
+      accesses[kept++] = accesses[i];
   return kept;
 }
 

@@ -39,12 +39,12 @@ public:
       open(pages_);
   }
 
-  /// Moves the accesses to record to the front and returns their number. `told`: addresses |
-  /// kWrites. While a loop accesses a small table that is recorded, four accesses are tested at a
-  /// time.
-  size_t keep(uint64_t *told, size_t count) {
-    uint64_t *out = told;
-    const uint64_t *in = told, *const end = told + count;
+  /// Drops each access to a page that this thread recorded recently. Moves the others to the front
+  /// of `accesses` (addresses | kWrites) and returns their number. While a loop accesses a small
+  /// table that is recorded, four accesses are tested at a time.
+  size_t keep(uint64_t *accesses, size_t count) {
+    uint64_t *out = accesses;
+    const uint64_t *in = accesses, *const end = accesses + count;
     uint64_t left = left_;
     bool any = true; // the last group of four had a page to record
     while (in != end) {
@@ -71,7 +71,7 @@ public:
       any = out != before;
     }
     left_ = left;
-    return static_cast<size_t>(out - told);
+    return static_cast<size_t>(out - accesses);
   }
 
 private:

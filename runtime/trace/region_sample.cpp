@@ -94,9 +94,9 @@ void RegionSample::lower() {
   count_ = keep;
 }
 
-size_t RegionSample::keep(uint64_t *told, size_t count, LatelyMet &met, bool &lowered) {
+size_t RegionSample::keep(uint64_t *accesses, size_t count, LatelyMet &met, bool &lowered) {
   for (size_t i = 0; i < count; i++) {
-    const uint64_t address = told[i] & ~kWrites, region = address >> kRegionShift;
+    const uint64_t address = accesses[i] & ~kWrites, region = address >> kRegionShift;
     uint64_t &lately = met.region[region % std::size(met.region)];
     if (lately == region + 1)
       continue;
@@ -110,8 +110,8 @@ size_t RegionSample::keep(uint64_t *told, size_t count, LatelyMet &met, bool &lo
     return count;
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
-    told[kept] = told[i];
-    kept += region_hash(told[i] & ~kWrites) < below;
+    accesses[kept] = accesses[i];
+    kept += region_hash(accesses[i] & ~kWrites) < below;
   }
   return kept;
 }

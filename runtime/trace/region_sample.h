@@ -42,9 +42,10 @@ public:
   /// Notes that the program has accessed a region with this hash. True: the threshold has been
   /// lowered.
   bool meet(uint64_t hash) { return hash < threshold() && !knows(hash) && add(hash); }
-  /// Notes the regions of `told`, addresses | kWrites. Moves the addresses that are kept to the
-  /// front and returns their number. Sets `lowered` if the threshold has been lowered.
-  size_t keep(uint64_t *told, size_t count, LatelyMet &met, bool &lowered);
+  /// Adds the regions of `accesses` (addresses | kWrites) to the sample. Moves the accesses to
+  /// sampled regions to the front and returns their number. Sets `lowered` if the threshold has been
+  /// lowered.
+  size_t keep(uint64_t *accesses, size_t count, LatelyMet &met, bool &lowered);
   /// Notes the regions of a loop's references, and leaves none out. True: the threshold has been
   /// lowered.
   bool meet_walk(uint64_t iterations, const WalkReference *references, size_t count);

@@ -13,7 +13,8 @@
 namespace smalloc {
 namespace {
 constexpr size_t kMallocAlignment = 16;
-/// True if the agent keeps the site's objects on base pages for now.
+/// True if a directive asks for superpages, and the agent keeps the site's objects on base pages
+/// until there is room.
 bool is_deferred(const smalloc_cell *cell) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&

@@ -22,7 +22,7 @@ template <class T> T asked(const char *name) {
 }
 
 /// Tests one size: a freed object must lie on top of its bin, and the next request must get it.
-bool works_for(size_t bytes, bool (*ours)(const void *)) {
+bool works_for(size_t bytes, bool (*is_readable)(const void *)) {
   ThreadCacheFront &cache = thread_cache();
   const size_t index =
       bytes > kMostCachedLookup ? class_above_lookup(bytes) : je_sz_size2index_tab[(bytes + 7) / 8];
@@ -33,11 +33,11 @@ bool works_for(size_t bytes, bool (*ours)(const void *)) {
     return false;
   const uint64_t freed = cache.deallocated;
   jepriv_free(p);
-  if (cache.deallocated != freed + usable || !ours(bin.top) || *bin.top != p)
+  if (cache.deallocated != freed + usable || !is_readable(bin.top) || *bin.top != p)
     return false;
   const ThreadKnownPages &known = thread_known_pages(p);
   if (known.first >> kPagePartShift != reinterpret_cast<uintptr_t>(p) >> kPagePartShift ||
-      !ours(known.words) || (known.words[page_in_part(p)] & 1) != (index < kSlabClasses) ||
+      !is_readable(known.words) || (known.words[page_in_part(p)] & 1) != (index < kSlabClasses) ||
       known.words[page_in_part(p)] >> kPageClassShift != index)
     return false;
   void **top = bin.top;
@@ -50,7 +50,7 @@ bool works_for(size_t bytes, bool (*ours)(const void *)) {
 }
 } // namespace
 
-bool thread_cache_is_known(bool (*ours)(const void *)) {
+bool thread_cache_is_known(bool (*is_readable)(const void *)) {
   static_assert(sizeof(ThreadCacheBin) == 24 && offsetof(ThreadCacheFront, bins) == 40);
   KeepErrno keep;
   const char *version = asked<const char *>("version");
@@ -63,7 +63,7 @@ bool thread_cache_is_known(bool (*ours)(const void *)) {
       je_sz_index2size_tab[kLookupClass] != kMostCachedLookup)
     return false;
   for (size_t bytes : kProbes)
-    if (!works_for(bytes, ours))
+    if (!works_for(bytes, is_readable))
       return false;
   return true;
 }

@@ -170,8 +170,8 @@ inline bool resize_in_thread_cache(void *p, size_t bytes, uint64_t page, void *&
 }
 
 /// True if jemalloc keeps its cache as declared above. Tests it with objects of the calling thread,
-/// which must be bound to an arena. `ours` returns true if an address may be read.
-bool thread_cache_is_known(bool (*ours)(const void *));
+/// which must be bound to an arena. `is_readable` returns true if an address may be read.
+bool thread_cache_is_known(bool (*is_readable)(const void *));
 
 /// Records by GiB where jemalloc keeps the words of the range's pages, which never move. Empty
 /// until the cache is known, and if each free must be seen.

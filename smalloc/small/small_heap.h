@@ -79,8 +79,8 @@ public:
     state_.compare_exchange_strong(seen, HeapState::kOff);
   }
   bool ready() const { return state_.load(std::memory_order_acquire) == HeapState::kReady; }
-  /// Starts jemalloc and the first arena if they are not started. False: the heap is not available,
-  /// either for now or for good.
+  /// Starts jemalloc and the first arena if they are not started. False: another thread is
+  /// starting the heap or forking, or the heap could not be started.
   bool start();
 
   /// The allocation functions return nullptr if the heap is not available; the caller then falls

@@ -101,8 +101,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 /* In a cell's word only: libsmalloc's heap serves the site's small requests from now on. */
 #define SMALLOC_CELL_SERVED 128u
 
-/* Set by the runtime in a cell's word, above the log2 of its page size: the program's malloc
- * serves the site's small requests for now. A thunk that knows the bit counts them itself in
+/* In a cell's word, above the log2 of its page size: the program's malloc serves the site's small
+ * requests. No runtime of this version sets the bit. A thunk that knows it counts the requests in
  * requested_bytes, and calls the runtime only when the count passes a multiple of 64 KiB. Others
  * call it every time. A resize of an object to less than 64 KiB counts as RESIZE_BYTES. Its real
  * growth would need another call, so the runtime corrects the count at one resize in 128. */
