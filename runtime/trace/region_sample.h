@@ -43,7 +43,7 @@ public:
   /// lowered.
   bool meet(uint64_t hash) { return hash < threshold() && !knows(hash) && add(hash); }
   /// Adds the regions of `accesses` (addresses | kWrites) to the sample. Moves the accesses to
-  /// sampled regions to the front and returns their number. Sets `lowered` if the threshold has been
+  /// sampled regions to the front and returns their number. Sets `lowered` if the threshold was
   /// lowered.
   size_t keep(uint64_t *accesses, size_t count, LatelyMet &met, bool &lowered);
   /// Notes the regions of a loop's references, and leaves none out. True: the threshold has been
