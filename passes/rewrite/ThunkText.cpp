@@ -163,30 +163,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
     A.line("movq $-1,%r8");
     A.line("cmovnoq %rax,%r8");
   }
-  const bool Resizes = Family == AllocFamily::Realloc;
-  if (Shape.MayBeDirect || Zeroed || Resizes) {
-    const StringRef After = Zeroed ? "%rax" : "%r9";
-    const std::string Counted =
-        formatv("{0}({1})", offsetof(smalloc_cell, requested_bytes), CellKept);
-    const std::string Sum = Resizes ? formatv("{0}(%r10)", SMALLOC_CELL_RESIZE_BYTES).str()
-                                    : ("(%r10," + Bytes + ")").str();
-    A.line("testl $" + Twine(SMALLOC_CELL_LEFT) + "," + Flags);
-    A.line("je 1f");
-    if (Resizes) { // a resize to a small size counts as RESIZE_BYTES
-      A.line("testq %rdi,%rdi");
-      A.line("je 1f");
-      A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + "," + Bytes);
-      A.line("ja 1f");
-    }
-    A.line("movq " + Counted + ",%r10");
-    A.line("leaq " + Sum + "," + After);
-    A.line("xorq " + After + ",%r10");
-    A.line("cmpq $" + Twine((uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT) - 1) + ",%r10");
-    A.line("ja 1f");
-    A.line("movq " + After + "," + Counted);
-    A.line("jmp *" + Original.getName() + "@GOTPCREL(%rip)");
-  }
-  A.line("1: testl $" + Twine(SMALLOC_SITE_SMALL << 8) + "," + Flags);
+  A.line("testl $" + Twine(SMALLOC_SITE_SMALL << 8) + "," + Flags);
   A.line("jne 3f");
   A.line("shrq $20," + Word);
   A.line("andq $-4096," + Word);

@@ -130,44 +130,6 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee O
   return F;
 }
 
-/// For a site whose small objects bypass libsmalloc: counts \p Bytes in \p Cell and branches to
-/// \p Plain, unless it is time to sample the site again. All other requests go to \p Judge, where
-/// \p B stands afterwards. \p Resized is the object that gets \p Bytes bytes; null: no resize. A
-/// resize counts SMALLOC_CELL_RESIZE_BYTES; that of a null pointer or to a large size goes to
-/// \p Judge.
-void countWhereLeft(IRBuilder<> &B, Value *Word, Value *Cell, Value *Bytes, Value *Resized,
-                    BasicBlock *Judge, BasicBlock *Plain) {
-  LLVMContext &C = B.getContext();
-  Function *F = Judge->getParent();
-  Type *I64 = B.getInt64Ty();
-  BasicBlock *Left = BasicBlock::Create(C, "left", F), *Count = BasicBlock::Create(C, "count", F);
-  Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_LEFT));
-  B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Left, Judge);
-  B.SetInsertPoint(Left);
-  if (Resized) {
-    BasicBlock *Old = BasicBlock::Create(C, "old", F), *Few = BasicBlock::Create(C, "few", F);
-    B.CreateCondBr(B.CreateIsNull(Resized), Judge, Old);
-    B.SetInsertPoint(Old);
-    Value *Large = B.CreateICmpUGE(Bytes, B.getInt64(uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT));
-    B.CreateCondBr(Large, Judge, Few);
-    B.SetInsertPoint(Few);
-    Bytes = B.getInt64(SMALLOC_CELL_RESIZE_BYTES);
-  }
-  Value *At = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Cell,
-                                           offsetof(struct smalloc_cell, requested_bytes));
-  LoadInst *Before = B.CreateAlignedLoad(I64, At, Align(8));
-  Before->setAtomic(AtomicOrdering::Monotonic);
-  Value *After = B.CreateAdd(Before, Bytes);
-  Value *Changed = B.CreateXor(Before, After);
-  Value *IsLook = B.CreateICmpUGE(Changed, B.getInt64(uint64_t(1) << SMALLOC_CELL_LOOK_SHIFT));
-  B.CreateCondBr(IsLook, Judge, Count, MDBuilder(C).createUnlikelyBranchWeights());
-  B.SetInsertPoint(Count);
-  StoreInst *Counted = B.CreateAlignedStore(After, At, Align(8));
-  Counted->setAtomic(AtomicOrdering::Monotonic);
-  B.CreateBr(Plain);
-  B.SetInsertPoint(Judge);
-}
-
 /// Builds (once per unit) the thunk of a family, with the original arguments and then the cell. The
 /// thunk chooses between the runtime and the program's function. A small-object site that the
 /// runtime has marked direct costs one load and one branch before the call of its entry.
@@ -215,10 +177,6 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, Function
 
   B.SetInsertPoint(Sized);
   Value *Bytes = requestedBytes(B, Family, Arguments);
-  const bool Resizes = Family == AllocFamily::Realloc || Family == AllocFamily::ReallocArray;
-  if (Shape.MayBeDirect || Family == AllocFamily::Calloc || Resizes)
-    countWhereLeft(B, Word, All.back(), Bytes, Resizes ? Arguments[0] : nullptr, Block("judge"),
-                   Plain);
   // Compare in pages, rounded up; the program's own function refuses a size that wraps around. One
   // instruction per statement, since the evaluation order of arguments depends on the host
   // compiler.

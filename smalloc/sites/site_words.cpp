@@ -142,8 +142,7 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *data) {
   else if (obeying.serves_process || g_placement.of(site).kind != numa::PlacementKind::kNone)
     word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_DIRECT |
-                                     SMALLOC_CELL_LEFT | SMALLOC_CELL_SHARED | SMALLOC_CELL_PLACED |
-                                     SMALLOC_CELL_JOINS;
+                                     SMALLOC_CELL_PLACED | SMALLOC_CELL_JOINS;
   if ((__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & ~kOfTheRuntime) != word)
     set_word(cell, word);
   mark_placed(site, cell, nullptr);

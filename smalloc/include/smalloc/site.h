@@ -101,23 +101,12 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 /* In a cell's word only: libsmalloc's heap serves the site's small requests from now on. */
 #define SMALLOC_CELL_SERVED 128u
 
-/* In a cell's word, above the log2 of its page size: the program's malloc serves the site's small
- * requests. No runtime of this version sets the bit. A thunk that knows it counts the requests in
- * requested_bytes, and calls the runtime only when the count passes a multiple of 64 KiB. Others
- * call it every time. A resize of an object to less than 64 KiB counts as RESIZE_BYTES. Its real
- * growth would need another call, so the runtime corrects the count at one resize in 128. */
-#define SMALLOC_CELL_LEFT (1u << 23)
-#define SMALLOC_CELL_RESIZE_BYTES 512u
-/* Also set by the runtime: the site has a hint of the NUMA node, so its small requests are never
+/* Set by the runtime: the site has a hint of the NUMA node, so its small requests are never
  * direct. */
 #define SMALLOC_CELL_PLACED (1u << 22)
-/* Also set by the runtime: requests below a superpage go to the program's malloc, which joins
+/* Set by the runtime: requests below a superpage go to the program's malloc, which joins
  * freed neighbours, because the site's sizes vary. */
 #define SMALLOC_CELL_JOINS (1u << 29)
-#define SMALLOC_CELL_LOOK_SHIFT 16
-/* Set instead of LEFT once several threads allocate at the site. Each thread then counts for
- * itself, in the runtime, so that they write to no shared cache line. */
-#define SMALLOC_CELL_SHARED (1u << 31)
 /* Set by the runtime: small requests of the site may go straight to __smalloc_v1_small. (Flag 64
  * meant this for thunks that did not pass it what to call otherwise. They now call as if nothing
  * were direct.) */

@@ -84,7 +84,7 @@ double gathered(const double *, const int *, long, double, double), swept(long, 
 double filled(double *, long, double, double), filled_in_columns(double *, long, long, double, double);
 static smalloc_module *module;
 static smalloc_cell *cells[32];
-static int number, serves, throws, quiet, asked;
+static int number, serves, throws;
 alignas(64) static char served[4096];
 static bool inMain;
 int main();
@@ -104,8 +104,7 @@ static void *answer(const char *name, size_t first, size_t second, smalloc_cell 
   inMain = false;
   _Unwind_Backtrace(frame, nullptr);
   alignas(16) volatile char here[16]; // the compiler assumes an aligned stack
-  asked++;
-  if (!quiet) printf("%s %zu %zu: cell %d stack %d back to main %d\n", name, first, second, knownCell(cell), (size_t)__builtin_frame_address(0) % 16 == 0 && (size_t)here % 16 == 0, inMain);
+  printf("%s %zu %zu: cell %d stack %d back to main %d\n", name, first, second, knownCell(cell), (size_t)__builtin_frame_address(0) % 16 == 0 && (size_t)here % 16 == 0, inMain);
   if (throws) throw std::runtime_error(name);
   void *result = serves ? served : nullptr;
   SPOIL;
@@ -193,12 +192,6 @@ int main() {
   try { by_nothrow(20); } catch (std::runtime_error &e) { printf("caught %s of a direct site\n", e.what()); }
   throws = 0;
   serves = 1, all("direct and served"), serves = 0;
-  word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 0) | SMALLOC_CELL_LEFT), all("counted");
-  for (int i = 0; i < number; i++) printf("%llu ", (unsigned long long)cells[i]->requested_bytes);
-  asked = 0, quiet = 1;
-  for (int i = 0; i < 200; i++) free(by_malloc(1000));
-  printf("asked %d of 200\n", asked);
-  quiet = 0;
   static double a[72], b[64];
   static int at[6000];
   for (int i = 0; i < 64; i++) a[i] = b[i] = i;
