@@ -4,10 +4,9 @@
 # libsmalloc, under libsmalloc.so, and with heap:auto and heap:superpage. A test that passes without
 # libsmalloc must pass with it, except for the lines of glibc_malloc.exceptions, each with its
 # reason. A line that is no longer needed is an error, too.
-# #
+#
 #   tests/compat/glibc_malloc.sh             run and compare
-#   tests/compat/glibc_malloc.sh --record    the same, and write the results into
-# docs/compatibility.md
+#   tests/compat/glibc_malloc.sh --record    the same, and write docs/compatibility.md's results
 #   tests/compat/glibc_malloc.sh NAME...     only these programs (no comparison of totals)
 . "$(dirname "$0")/../integration/support/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/compat

@@ -5,7 +5,7 @@
 # C++ compilers that build parts of this project, redis and nginx under load, CPython's own tests of
 # memory-heavy modules with PYTHONMALLOC=malloc, stress-ng's malloc stressors with --verify, a Rust
 # program. Their output must be the same as without libsmalloc.
-# #
+#
 #   tests/compat/programs.sh          short: each program a few seconds
 #   tests/compat/programs.sh --long   more of CPython's tests, stress-ng for a minute each
 #   tests/compat/programs.sh --only=redis,nginx

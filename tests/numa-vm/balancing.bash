@@ -4,7 +4,7 @@
 # migration, under the kernel's NUMA balancing, and under numa:migrate, for the same time. Prints a
 # line of JSON a run, from the kernel's own counters, which count all moves alike. The monitor
 # measures locality.
-# #
+#
 #   balancing.bash BUILD SECONDS PROGRAM...    ("both thp 16")
 set -eu
 build=$1 seconds=$2

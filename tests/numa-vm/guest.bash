@@ -3,7 +3,7 @@
 # guest.bash: the checks in a guest of several nodes, as root. Each check prints one line "ok NAME"
 # or "not ok NAME: WHY". The location of pages comes from the kernel (walker.c), never from smalloc.
 # Nothing is timed: a check ends when an event has happened, and waits long for it.
-# #
+#
 #   guest.bash NODES BUILD PROGRAMS core|long
 set -u
 nodes=$1 build=$2 programs=$3 scope=$4

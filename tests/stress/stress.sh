@@ -3,7 +3,7 @@
 # Runs heap_stress under every strategy: objects that change threads, 1000 threads that start and
 # end, fork storms, and pages that change their size during writes. Every byte is checked, and the
 # allocator's tables at the end (debug:on).
-# #
+#
 #   tests/stress/stress.sh                 short, as scripts/test runs it
 #   tests/stress/stress.sh --long          twenty times as much, and more settings
 #   tests/stress/stress.sh --only migrate  one of exchange visitors forks migrate
