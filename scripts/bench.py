@@ -166,7 +166,7 @@ def parse_arguments():
     parser.add_argument("--cpu", type=int, help="pin the programs to this CPU")
     parser.add_argument("--no-warm", action="store_true", help="do not touch memory before each run")
     parser.add_argument("--json", type=Path, help="write the results there")
-    parser.add_argument("--record", action="store_true", help="with -p real, or some of these programs: keep the results for docs/programs.md, in place of those of the same programs; with -p throughput: for docs/throughput.md")
+    parser.add_argument("--record", action="store_true", help="with -p real, or some of these programs: keep the results for docs/evidence/programs.md, in place of those of the same programs; with -p throughput: for docs/evidence/throughput.md")
     parser.add_argument("--deadline", type=float, help="start no round that would end later than that many seconds from now")
     parser.add_argument("--list", action="store_true", help="list programs and configurations")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""chosen_times.py makes the table of run times in docs/evaluation.md. Each program is recorded, and
+"""chosen_times.py makes the table of run times in docs/evidence/evaluation.md. Each program is recorded, and
 smalloc analyze chooses sites. Then it runs in turn on base pages, on superpages for everything,
 with the chosen sites on superpages, and with them on base pages (pages:base).
 
@@ -271,7 +271,7 @@ def text(report):
 
 
 def page(report):
-    """Returns the section of docs/evaluation.md, which scripts/regen_docs.py writes there."""
+    """Returns the section of docs/evidence/evaluation.md, which scripts/regen_docs.py writes there."""
     def errors(of_rounds):
         others = ", ".join(f"{median_error(report, lambda r, e=estimate: error_apart(r, of_rounds, e))} by {name}" for name, estimate in ESTIMATES.items())
         worst = max(abs(error(r, of_rounds)) for r in report["programs"])

@@ -279,7 +279,7 @@ def text(report):
 
 
 def page(report):
-    """Returns the section of docs/evaluation.md, which scripts/regen_docs.py writes there."""
+    """Returns the section of docs/evidence/evaluation.md, which scripts/regen_docs.py writes there."""
     parts, small = [], 0
     for what, results in (("the recorded input", [r["same"] for r in report["programs"]]),
                           ("other inputs", [o["result"] for r in report["programs"] for o in r["others"]])):

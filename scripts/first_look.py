@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the commands whose output README.md and docs/study.md show, on docs/examples/lookup.c.
+"""Runs the commands whose output README.md and docs/decide.md show, on docs/examples/lookup.c.
 
 The plugin decides for a preset machine (zen4), so that its remarks are the same everywhere. The times of `smalloc try`
 are this machine's.

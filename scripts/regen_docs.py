@@ -5,24 +5,24 @@
 
   first-look    README.md             benchmarks/results/first-look.json    scripts/first_look.py --record
   setup         README.md             benchmarks/results/setup.json         scripts/setup_cost.py --root DIR ... --record
-  first-try     docs/study.md         benchmarks/results/first-look.json    scripts/first_look.py --record --only try
+  first-try     docs/decide.md         benchmarks/results/first-look.json    scripts/first_look.py --record --only try
   speed-memory  README.md             benchmarks/results/peers.json         scripts/bench.py -p peers --record
-  programs      docs/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
-  peers         docs/programs.md      benchmarks/results/peers.json         scripts/bench.py -p peers --record
-  throughput    docs/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
-  throughput-intel  docs/throughput.md  benchmarks/results/throughput-intel.json  the same on another machine, with --json
-  oracle        docs/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
+  programs      docs/evidence/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
+  peers         docs/evidence/programs.md      benchmarks/results/peers.json         scripts/bench.py -p peers --record
+  throughput    docs/evidence/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
+  throughput-intel  docs/evidence/throughput.md  benchmarks/results/throughput-intel.json  the same on another machine, with --json
+  oracle        docs/internals/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
   profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
   engines       docs/profile-feedback.md  benchmarks/results/reuse-speed.json  build/benchmarks/reuse_speed
-  compile-cost  docs/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
+  compile-cost  docs/evidence/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
   numa-balancing  docs/numa.md        benchmarks/results/numa-balancing.json  scripts/numa-balancing --record
   numa-study    docs/numa.md          benchmarks/results/numa-study.json    scripts/numa-study --record
-  robustness    docs/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
-  packages      docs/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
-  coverage      docs/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
-  evaluation    docs/evaluation.md    benchmarks/results/evaluation.json    scripts/evaluate.py --record
-  selective     docs/evaluation.md    benchmarks/results/selective.json     scripts/selective.py --record
-  chosen-times  docs/evaluation.md    benchmarks/results/chosen-times.json  scripts/chosen_times.py --record
+  robustness    docs/evidence/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
+  packages      docs/evidence/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
+  coverage      docs/evidence/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
+  evaluation    docs/evidence/evaluation.md    benchmarks/results/evaluation.json    scripts/evaluate.py --record
+  selective     docs/evidence/evaluation.md    benchmarks/results/selective.json     scripts/selective.py --record
+  chosen-times  docs/evidence/evaluation.md    benchmarks/results/chosen-times.json  scripts/chosen_times.py --record
 
 Further docs/pictures/*.svg (scripts/pictures.py): speed-memory.svg from peers.json, how-it-works.svg from nothing.
 
@@ -251,7 +251,7 @@ def speed_memory(report):
     m, runs = report["machine"], [s["runs"] for p in report["programs"] for s in p["results"].values()]
     words = (f"CPU speed and peak memory against glibc on base pages, geometric means of {len(report['programs'])} programs, "
              f"{min(runs)} interleaved rounds: {'; '.join(points)}. {m['cpus']} CPUs of a {m['cpu']}"
-             f"{' (virtual machine)' if m['hypervisor'] else ''}. Program by program: [docs/programs.md](docs/programs.md).")
+             f"{' (virtual machine)' if m['hypervisor'] else ''}. Program by program: [docs/evidence/programs.md](docs/evidence/programs.md).")
     return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
 
 
@@ -280,26 +280,26 @@ def redraw(check):
 SECTIONS = {
     "first-look": ("README.md", "first-look.json", first_look, "scripts/first_look.py --record"),
     "setup": ("README.md", "setup.json", setup, "scripts/setup_cost.py --root DIR packages --record"),
-    "first-try": ("docs/study.md", "first-look.json", first_try, "scripts/first_look.py --record --only try"),
+    "first-try": ("docs/decide.md", "first-look.json", first_try, "scripts/first_look.py --record --only try"),
     "speed-memory": ("README.md", "peers.json", speed_memory, "scripts/bench.py -p peers --record"),
-    "programs": ("docs/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
-    "peers": ("docs/programs.md", "peers.json", peers, "scripts/bench.py -p peers --record"),
-    "throughput": ("docs/throughput.md", "throughput.json", throughput, f"{THROUGHPUT} --record"),
-    "throughput-intel": ("docs/throughput.md", "throughput-intel.json", throughput,
+    "programs": ("docs/evidence/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
+    "peers": ("docs/evidence/programs.md", "peers.json", peers, "scripts/bench.py -p peers --record"),
+    "throughput": ("docs/evidence/throughput.md", "throughput.json", throughput, f"{THROUGHPUT} --record"),
+    "throughput-intel": ("docs/evidence/throughput.md", "throughput-intel.json", throughput,
                          f"{THROUGHPUT} --json benchmarks/results/throughput-intel.json"),
-    "oracle": ("docs/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
+    "oracle": ("docs/internals/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
     "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
     "engines": ("docs/profile-feedback.md", "reuse-speed.json", engines,
                 "build/benchmarks/reuse_speed >benchmarks/results/reuse-speed.json"),
-    "compile-cost": ("docs/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
-    "packages": ("docs/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
-    "coverage": ("docs/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
+    "compile-cost": ("docs/evidence/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
+    "packages": ("docs/evidence/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
+    "coverage": ("docs/evidence/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
     "numa-study": ("docs/numa.md", "numa-study.json", numa_study, "scripts/numa-study --record"),
     "numa-balancing": ("docs/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
-    "robustness": ("docs/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
-    "selective": ("docs/evaluation.md", "selective.json", selective, "scripts/selective.py --record"),
-    "chosen-times": ("docs/evaluation.md", "chosen-times.json", chosen_times, "scripts/chosen_times.py --record"),
-    "evaluation": ("docs/evaluation.md", "evaluation.json", evaluation, "scripts/evaluate.py --record"),
+    "robustness": ("docs/evidence/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
+    "selective": ("docs/evidence/evaluation.md", "selective.json", selective, "scripts/selective.py --record"),
+    "chosen-times": ("docs/evidence/evaluation.md", "chosen-times.json", chosen_times, "scripts/chosen_times.py --record"),
+    "evaluation": ("docs/evidence/evaluation.md", "evaluation.json", evaluation, "scripts/evaluate.py --record"),
 }
 
 

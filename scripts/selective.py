@@ -178,7 +178,7 @@ def text(report):
 
 
 def page(report):
-    """Returns the section of docs/evaluation.md, which scripts/regen_docs.py writes there."""
+    """Returns the section of docs/evidence/evaluation.md, which scripts/regen_docs.py writes there."""
     host = report["host"]
     return (f"{text(report)}\n\nUser + least system time, medians of {report['runs']} runs in turn; the gain timed is of user time, - where that "
             "of everything is within the spread of base pages' own times. Counted: misses and first touches "

@@ -19,7 +19,7 @@ namespace smalloc::benefit {
 class Streams {
 public:
   /// Least accesses of a page that is walked through: one in 512 bytes. Neighbours within 256 bytes
-  /// count once (docs/trace-format.md).
+  /// count once (docs/internals/trace-format.md).
   static constexpr unsigned kDense = 8;
 
   /// True if the access goes on to a stream's next page. base_page: number of the page used now;

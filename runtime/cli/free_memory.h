@@ -3,7 +3,7 @@
 // free_memory.h reports the free memory: how much is in free superpages and how much in smaller
 // pieces. The kernel takes base pages from the smaller pieces first. Under a hypervisor that backs
 // memory with small pages, walks of these may take several times as long as walks of whole blocks
-// (docs/evaluation.md).
+// (docs/evidence/evaluation.md).
 #pragma once
 
 #include "runtime/cli/system_view.h"

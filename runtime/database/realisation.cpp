@@ -14,7 +14,7 @@ namespace smalloc::database {
 namespace {
 
 // Standard deviation of a saving predicted by calibration alone from what 15 programs saved
-// (docs/evaluation.md): a quarter.
+// (docs/evidence/evaluation.md): a quarter.
 constexpr double kErrorBefore = 0.25;
 // Largest share that is believed. Beyond it something else has changed, for example a heap denser
 // than malloc's.

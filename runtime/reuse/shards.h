@@ -19,7 +19,7 @@
 namespace smalloc::reuse {
 
 /// Returns the hash that selects a region, 0 to 2^32 - 1. The instrumented program uses the same
-/// (docs/trace-format.md), so that a trace can be sampled further.
+/// (docs/internals/trace-format.md), so that a trace can be sampled further.
 inline uint32_t region_hash(uint64_t region) {
   return static_cast<uint32_t>((region * 0x9e3779b97f4a7c15ull) >> 32);
 }

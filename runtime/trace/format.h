@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// format.h defines the bytes of a trace (docs/trace-format.md). A file is a row of zstd frames,
+// format.h defines the bytes of a trace (docs/internals/trace-format.md). A file is a row of zstd frames,
 // each one chunk. A chunk is a row of records {type, payload bytes, payload}; a reader skips
 // unknown types by their length. Each chunk belongs to one thread and can be read without any
 // other, so a torn file gives all its whole chunks.
@@ -77,7 +77,7 @@ inline double walk_pages(int64_t stride) {
 }
 
 /// Threshold of a recording of all regions of 2 MiB. Otherwise those are recorded whose hash is
-/// below rate * 2^32 (docs/trace-format.md).
+/// below rate * 2^32 (docs/internals/trace-format.md).
 inline constexpr uint64_t kEveryRegion = uint64_t{1} << 32;
 inline uint64_t region_hash(uint64_t address) {
   return ((address >> 21) * 0x9e3779b97f4a7c15u) >> 32;

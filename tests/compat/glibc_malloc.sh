@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../integration/support/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/compat
 CC=${CC:-cc}
-least_superpage=23 # of the 28 programs that docs/design.md names, and of all that can be built
+least_superpage=23 # of the 28 programs that docs/internals/design.md names, and of all that can be built
 
 record=no only=()
 for argument; do

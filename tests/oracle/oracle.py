@@ -232,7 +232,7 @@ def table(results):
 
 
 def page(report):
-    """Returns the section of docs/spread.md."""
+    """Returns the section of docs/internals/spread.md."""
     total = report["summary"]
     return "\n".join([
         f"{total['programs']} programs, {total['affine_programs']} of them affine; {total['references']} references compared: error "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // report_by_site.cpp joins the data of compiler, profile and run into one row per site. Sites have
-// the same id in all three (docs/design.md). Copies of an inlined site share one row.
+// the same id in all three (docs/internals/design.md). Copies of an inlined site share one row.
 #include "runtime/cli/report/report_sections.h"
 
 #include <algorithm>

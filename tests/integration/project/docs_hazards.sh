@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# docs/hazards.md names at least one test for each of the 28 rules, and every test named there
+# docs/internals/hazards.md names at least one test for each of the 28 rules, and every test named there
 # exists.
 . "$(dirname "$0")/../support/lib.sh"
 cd "$SMALLOC_SOURCE"
@@ -20,5 +20,5 @@ while IFS='|' read -r _ number what tests _; do
     *) false ;;
     esac || fail "rule $rule names a test that is not there: $name"
   done
-done < <(grep -E '^\| [0-9]+ \|' docs/hazards.md)
+done < <(grep -E '^\| [0-9]+ \|' docs/internals/hazards.md)
 [ $rule = 28 ] || fail "$rule rules instead of 28"
