@@ -13,9 +13,9 @@ threshold.
   bloat.py                       all programs; a table on standard output
   bloat.py --quick -p coroutines small sizes, one program
   bloat.py --check               exit 1 where the rule is broken
-  bloat.py --record              write benchmarks/results/bloat.json and docs/memory.md's tables; with -p and -c, the other
+  bloat.py --record              write benchmarks/results/bloat.json and docs/evidence/memory.md's tables; with -p and -c, the other
                                  programs' and configurations' results stay as they were recorded
-  bloat.py --docs [--check]      only docs/memory.md, from the recorded results (--check: exit 1 when it differs)
+  bloat.py --docs [--check]      only docs/evidence/memory.md, from the recorded results (--check: exit 1 when it differs)
 """
 import argparse
 import json
@@ -34,7 +34,7 @@ import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "bloat.json"
-PAGE = ROOT / "docs" / "memory.md"
+PAGE = ROOT / "docs" / "evidence" / "memory.md"
 MIB = 1 << 20
 LEAST_ALLOWED_BYTES = 512 << 10
 # Once a process: the heap of small objects takes 1.3 MiB. Its last superpage, and that of the heap

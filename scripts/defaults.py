@@ -7,9 +7,9 @@ programs that it affects, interleaved, and the table shows its time and memory.
   defaults.py -k cache --runs 5   one key
   defaults.py --quick             small sizes, one run: does it work?
   defaults.py --json FILE         the numbers, too
-  defaults.py --record            keep them in benchmarks/results/defaults.json and docs/tuning.md; with -k, the other keys'
+  defaults.py --record            keep them in benchmarks/results/defaults.json and docs/evidence/defaults.md; with -k, the other keys'
                                   stay as they were recorded
-  defaults.py --docs [--check]    only docs/tuning.md, from the recorded results (--check: exit 1 when it differs)
+  defaults.py --docs [--check]    only docs/evidence/defaults.md, from the recorded results (--check: exit 1 when it differs)
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ import result_rows  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "defaults.json"
-PAGE = ROOT / "docs" / "tuning.md"
+PAGE = ROOT / "docs" / "evidence" / "defaults.md"
 WARM_BYTES = 3 << 29  # half as much again as the peak of the largest program
 COLD_SECONDS = 10  # a guest reports free memory to its host after two
 BEGIN, END = "<!-- defaults:begin -->", "<!-- defaults:end -->"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""profile_cost.py measures the cost of recording for docs/profile-feedback.md. Programs built
+"""profile_cost.py measures the cost of recording for docs/evidence/recording.md. Programs built
 plainly, with LLVM's -fmemory-profile and with profile-generate run in turn, and the medians of user
 + system time are compared.
 
@@ -131,7 +131,7 @@ def text(report):
 
 
 def page(report):
-    """Returns the section of docs/profile-feedback.md, which scripts/regen_docs.py writes there."""
+    """Returns the section of docs/evidence/recording.md, which scripts/regen_docs.py writes there."""
     host, runs = report["machine"], report["runs"]
     where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
     how = "one run each, so differences of some 10 % mean nothing" if runs == 1 else (

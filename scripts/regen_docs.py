@@ -3,26 +3,26 @@
 """regen_docs.py writes the measured tables of the documentation: the lines between `<!-- NAME:begin
 -->` and `<!-- NAME:end -->` come from files of results, which only real runs write.
 
-  first-look    README.md             benchmarks/results/first-look.json    scripts/first_look.py --record
-  setup         README.md             benchmarks/results/setup.json         scripts/setup_cost.py --root DIR ... --record
-  first-try     docs/decide.md         benchmarks/results/first-look.json    scripts/first_look.py --record --only try
-  speed-memory  README.md             benchmarks/results/peers.json         scripts/bench.py -p peers --record
-  programs      docs/evidence/programs.md      benchmarks/results/programs.json      scripts/bench.py -p real --record
-  peers         docs/evidence/programs.md      benchmarks/results/peers.json         scripts/bench.py -p peers --record
-  throughput    docs/evidence/throughput.md    benchmarks/results/throughput.json    scripts/bench.py -p throughput --record
-  throughput-intel  docs/evidence/throughput.md  benchmarks/results/throughput-intel.json  the same on another machine, with --json
-  oracle        docs/internals/spread.md        benchmarks/results/oracle.json        tests/oracle/oracle.py --record
-  profile       docs/profile-feedback.md  benchmarks/results/profile.json   scripts/profile_cost.py --record
-  engines       docs/profile-feedback.md  benchmarks/results/reuse-speed.json  build/benchmarks/reuse_speed
-  compile-cost  docs/evidence/compile-cost.md  benchmarks/results/compile-cost.json  scripts/compile-cost --record
-  numa-balancing  docs/numa.md        benchmarks/results/numa-balancing.json  scripts/numa-balancing --record
-  numa-study    docs/numa.md          benchmarks/results/numa-study.json    scripts/numa-study --record
-  robustness    docs/evidence/robustness.md    benchmarks/results/robustness.json    scripts/robustness --record
-  packages      docs/evidence/robustness.md    benchmarks/results/robust-packages.json  scripts/robust-packages --record
-  coverage      docs/evidence/coverage.md      benchmarks/results/coverage.json      scripts/coverage --record
-  evaluation    docs/evidence/evaluation.md    benchmarks/results/evaluation.json    scripts/evaluate.py --record
-  selective     docs/evidence/evaluation.md    benchmarks/results/selective.json     scripts/selective.py --record
-  chosen-times  docs/evidence/evaluation.md    benchmarks/results/chosen-times.json  scripts/chosen_times.py --record
+  first-look        README.md                      benchmarks/results/first-look.json        scripts/first_look.py --record
+  setup             README.md                      benchmarks/results/setup.json             scripts/setup_cost.py --root DIR ... --record
+  first-try         docs/decide.md                 benchmarks/results/first-look.json        scripts/first_look.py --record --only try
+  speed-memory      README.md                      benchmarks/results/peers.json             scripts/bench.py -p peers --record
+  programs          docs/evidence/programs.md      benchmarks/results/programs.json          scripts/bench.py -p real --record
+  peers             docs/evidence/programs.md      benchmarks/results/peers.json             scripts/bench.py -p peers --record
+  throughput        docs/evidence/throughput.md    benchmarks/results/throughput.json        scripts/bench.py -p throughput --record
+  throughput-intel  docs/evidence/throughput.md    benchmarks/results/throughput-intel.json  the same on another machine, with --json
+  oracle            docs/internals/spread.md       benchmarks/results/oracle.json            tests/oracle/oracle.py --record
+  profile           docs/evidence/recording.md     benchmarks/results/profile.json           scripts/profile_cost.py --record
+  engines           docs/evidence/recording.md     benchmarks/results/reuse-speed.json       build/benchmarks/reuse_speed
+  compile-cost      docs/evidence/compile-cost.md  benchmarks/results/compile-cost.json      scripts/compile-cost --record
+  numa-balancing    docs/evidence/numa.md          benchmarks/results/numa-balancing.json    scripts/numa-balancing --record
+  numa-study        docs/evidence/numa.md          benchmarks/results/numa-study.json        scripts/numa-study --record
+  robustness        docs/evidence/robustness.md    benchmarks/results/robustness.json        scripts/robustness --record
+  packages          docs/evidence/robustness.md    benchmarks/results/robust-packages.json   scripts/robust-packages --record
+  coverage          docs/evidence/coverage.md      benchmarks/results/coverage.json          scripts/coverage --record
+  evaluation        docs/evidence/evaluation.md    benchmarks/results/evaluation.json        scripts/evaluate.py --record
+  selective         docs/evidence/evaluation.md    benchmarks/results/selective.json         scripts/selective.py --record
+  chosen-times      docs/evidence/evaluation.md    benchmarks/results/chosen-times.json      scripts/chosen_times.py --record
 
 Further docs/pictures/*.svg (scripts/pictures.py): speed-memory.svg from peers.json, how-it-works.svg from nothing.
 
@@ -81,7 +81,7 @@ def table(report, maker):
         lines.append(f"| {program['name']} | " + " | ".join(cells) + " |")
     host = report["machine"]
     where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
-    lines += ["", f"Speed against base pages and peak memory, on memory that the machine has at hand (docs/tuning.md has it otherwise); median user + least system time of at least {fewest} "
+    lines += ["", f"Speed against base pages and peak memory, on memory that the machine has at hand (docs/evidence/defaults.md has it otherwise); median user + least system time of at least {fewest} "
               f"interleaved runs (in brackets: user time alone, where the walks show); \"same\": the difference is below "
               f"the spread. {where}, Linux {host['kernel']}. "
               f"Made by `{maker}`."]
@@ -288,14 +288,14 @@ SECTIONS = {
     "throughput-intel": ("docs/evidence/throughput.md", "throughput-intel.json", throughput,
                          f"{THROUGHPUT} --json benchmarks/results/throughput-intel.json"),
     "oracle": ("docs/internals/spread.md", "oracle.json", oracle, "tests/oracle/oracle.py --record"),
-    "profile": ("docs/profile-feedback.md", "profile.json", profile, "scripts/profile_cost.py --record"),
-    "engines": ("docs/profile-feedback.md", "reuse-speed.json", engines,
+    "profile": ("docs/evidence/recording.md", "profile.json", profile, "scripts/profile_cost.py --record"),
+    "engines": ("docs/evidence/recording.md", "reuse-speed.json", engines,
                 "build/benchmarks/reuse_speed >benchmarks/results/reuse-speed.json"),
     "compile-cost": ("docs/evidence/compile-cost.md", "compile-cost.json", compile_cost, "scripts/compile-cost --record"),
     "packages": ("docs/evidence/robustness.md", "robust-packages.json", packages, "scripts/robust-packages --record"),
     "coverage": ("docs/evidence/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
-    "numa-study": ("docs/numa.md", "numa-study.json", numa_study, "scripts/numa-study --record"),
-    "numa-balancing": ("docs/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
+    "numa-study": ("docs/evidence/numa.md", "numa-study.json", numa_study, "scripts/numa-study --record"),
+    "numa-balancing": ("docs/evidence/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
     "robustness": ("docs/evidence/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
     "selective": ("docs/evidence/evaluation.md", "selective.json", selective, "scripts/selective.py --record"),
     "chosen-times": ("docs/evidence/evaluation.md", "chosen-times.json", chosen_times, "scripts/chosen_times.py --record"),

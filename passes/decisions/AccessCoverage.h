@@ -3,7 +3,8 @@
 //
 // Counts the heap accesses of a unit by the source of their memory. The source is a site of the
 // unit, a named place, or unknown. The summaries of other units may join a named place with their
-// sites. The counts are a statistic for docs/evidence/coverage.md (coverage=DIR); no decision uses them.
+// sites. The counts are a statistic for docs/evidence/coverage.md (coverage=DIR); no decision uses
+// them.
 //
 // Each load, store, atomic, copy and gather inside a loop of its function counts once. Accesses
 // that reach only global variables or the stack do not count. With a profile (-fprofile-use) each

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes how many accesses of each reference of a loop nest miss a TLB of a given reach, and for
-// how many of these misses the processor waits. docs/internals/spread.md derives the model. In short:
+// how many of these misses the processor waits. docs/internals/spread.md derives the model. In
+// short:
 //  - A loop's working set is what one execution of the loop touches: all references together, each
 //    object once.
 //  - The innermost loops whose working set is within reach keep their pages. The first loop beyond

@@ -3,8 +3,8 @@
 //
 // Computes how many distinct pages a reference touches at each level of its loop nest. Uses plain
 // arithmetic on numbers and no LLVM type, so a test can compare it with a brute-force page counter.
-// docs/internals/spread.md derives the formulas. NestSpread computes how the references of a nest compete for
-// the TLB.
+// docs/internals/spread.md derives the formulas. NestSpread computes how the references of a nest
+// compete for the TLB.
 //
 // Source: Magee and Qasem, "A Case for Compiler-driven Superpage Allocation", ACMSE 2009, figure 1.
 // Differences: adds the negation that the figure lost (a reference that does NOT depend on the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// format.h defines the bytes of a trace (docs/internals/trace-format.md). A file is a row of zstd frames,
-// each one chunk. A chunk is a row of records {type, payload bytes, payload}; a reader skips
-// unknown types by their length. Each chunk belongs to one thread and can be read without any
+// format.h defines the bytes of a trace (docs/internals/trace-format.md). A file is a row of zstd
+// frames, each one chunk. A chunk is a row of records {type, payload bytes, payload}; a reader
+// skips unknown types by their length. Each chunk belongs to one thread and can be read without any
 // other, so a torn file gives all its whole chunks.
 //
 // Used inside the traced process too: no allocation, no exceptions.

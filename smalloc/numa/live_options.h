@@ -43,9 +43,9 @@ struct LiveOptions {
   uint64_t rate_bytes = 0;
   /// numa_reserve:64m: memory that stays free on a target node.
   uint64_t reserve_bytes = uint64_t{64} << 20;
-  /// numa_log:FILE: records every move of every interval (docs/numa.md, "Log"). numa_replay:FILE:
-  /// carries out the moves of a log instead of counting. numa_place:FILE: places each page from the
-  /// start where the log left it (the paper's static mode).
+  /// numa_log:FILE: records every move of every interval (docs/internals/numa.md, "Log").
+  /// numa_replay:FILE: carries out the moves of a log instead of counting. numa_place:FILE: places
+  /// each page from the start where the log left it (the paper's static mode).
   char log[256] = "", replay[256] = "", place[256] = "";
 };
 

@@ -59,7 +59,8 @@ private:
 
 /// Collapses that no promotion point pays for may take this part of the program's time: one
 /// thirty-second, 3 %. A program that has run for some time will run for as long again on average.
-/// Superpages save a heap beyond the TLB's reach some 3 to 10 % of its time (docs/internals/design.md).
+/// Superpages save a heap beyond the TLB's reach some 3 to 10 % of its time
+/// (docs/internals/design.md).
 constexpr uint64_t kTimePerCollapseTime = 32;
 
 /// Running estimate of one collapse's cost; each new measurement counts for a quarter. All objects

@@ -6,7 +6,7 @@
 # reason. A line that is no longer needed is an error, too.
 #
 #   tests/compat/glibc_malloc.sh             run and compare
-#   tests/compat/glibc_malloc.sh --record    the same, and write docs/compatibility.md's results
+#   tests/compat/glibc_malloc.sh --record    the same, and write docs/evidence/glibc-tests.md
 #   tests/compat/glibc_malloc.sh NAME...     only these programs (no comparison of totals)
 . "$(dirname "$0")/../integration/support/lib.sh"
 HERE=$SMALLOC_SOURCE/tests/compat
@@ -174,7 +174,7 @@ report() {
 report
 if [ "$record" = yes ] && [ "$bad" = 0 ]; then
   report >report
-  page=$SMALLOC_SOURCE/docs/compatibility.md
+  page=$SMALLOC_SOURCE/docs/evidence/glibc-tests.md
   awk 'FNR == NR {text = text $0 "\n"; next}
     /<!-- glibc:begin -->/ {print; printf "%s", text; inside = 1}
     /<!-- glibc:end -->/ {inside = 0}

@@ -158,7 +158,7 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
       thread = std::min(next_thread++, kMostThreads - 1);
     if (total == 0)
       throw Failure{"cannot simulate", q.trace, "the trace holds no accesses",
-                    "record them: see docs/numa.md, \"Traces\"", kFailed};
+                    "record them: see docs/internals/numa.md, \"Traces\"", kFailed};
     if (reader.skipped_bytes() || reader.bad_records())
       print_warning("damaged trace", q.trace,
                     fmt::format("{} bytes and {} records are left out", reader.skipped_bytes(),
@@ -193,7 +193,7 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
     return result;
   } catch (const trace::TraceError &error) {
     throw Failure{"cannot read the trace", q.trace, error.what(),
-                  "record one: see docs/numa.md, \"Traces\"", kFailed};
+                  "record one: see docs/internals/numa.md, \"Traces\"", kFailed};
   }
 }
 

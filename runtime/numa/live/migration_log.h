@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // migration_log.h writes the log of a migration, and repeats it: smalloc.numa.log/1, lines of
-// key=value (docs/numa.md, "Log"). A replay makes the moves of each interval in the same interval.
-// A placement moves each page to where the log left it, from the start on, as soon as the page
-// exists (the paper's static mode).
+// key=value (docs/internals/numa.md, "Log"). A replay makes the moves of each interval in the same
+// interval. A placement moves each page to where the log left it, from the start on, as soon as the
+// page exists (the paper's static mode).
 //
 // Addresses are those of the process: a log fits a run whose addresses are not randomised. `smalloc
 // numa record` and `replay` ensure that.

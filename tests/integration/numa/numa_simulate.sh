@@ -17,7 +17,7 @@ while read -r kernel size steps least; do
   record "$kernel" "$kernel" "$size" "$steps"
   expect_status 0 timeout 120 "$SMALLOC" numa simulate "$kernel.trace" --machine sun-fire-6800 --shrink 64 --sample 4 --json
   # 5 of 6 nodes are remote when all pages lie on one. The gain that cache misses must reach is a
-  # little less than in docs/numa.md, where the kernels are larger.
+  # little less than in docs/evidence/numa.md, where the kernels are larger.
   json_is out "[s for s in d['schemes'] if s['name'] == 'first-touch'][0]['remote_percent'] > 70"
   json_is out "[s for s in d['schemes'] if s['name'] == 'cache-misses'][0]['reduction_percent'] > $least"
   json_is out "[s for s in d['schemes'] if s['name'] == 'cache-misses'][0]['faster_percent'] >= 0"

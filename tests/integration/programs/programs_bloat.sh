@@ -4,12 +4,12 @@
 # buffers of which one page is used, a sparse table, temporaries of every step, sizes that drift,
 # alternate or take turns, vectors that double, records and strings that are replaced, also in
 # threads, and objects freed at random. Each needs at most max(2 %, 512 KiB) more than with glibc on
-# base pages. Results agree, and docs/memory.md shows the recorded numbers.
+# base pages. Results agree, and docs/evidence/memory.md shows the recorded numbers.
 . "$(dirname "$0")/../support/lib.sh"
 command -v python3 >/dev/null || skip "python3 is not installed"
 bloat=$SMALLOC_SOURCE/scripts/bloat.py
-python3 "$bloat" --docs --check || fail "docs/memory.md is not what was recorded"
-python3 "$SMALLOC_SOURCE/scripts/defaults.py" --docs --check || fail "docs/tuning.md is not what was recorded"
+python3 "$bloat" --docs --check || fail "docs/evidence/memory.md is not what was recorded"
+python3 "$SMALLOC_SOURCE/scripts/defaults.py" --docs --check || fail "docs/evidence/defaults.md is not what was recorded"
 expect_status 2 python3 "$bloat" -p nonsense
 expect_match err 'program \(nonsense\): unknown'
 expect_status 2 python3 "$bloat" -c nonsense
