@@ -1,7 +1,7 @@
 //===- Directives.h - page sizes that a profile prescribes ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a directives file (docs/directives.md, option profile-use=FILE). A site that the file names
+// Reads a directives file (docs/reference.md, option profile-use=FILE). A site that the file names
 // gets the file's page size, which overrides the compiler's own decision. Invalid lines, sites that
 // no longer exist, and a profile of another machine only cause remarks: a profile never fails a
 // compilation.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directives_file.h reads and writes directives files (docs/directives.md), and compares and merges
+// directives_file.h reads and writes directives files (docs/reference.md), and compares and merges
 // two of them. A file is sorted by site, and has the same bytes for the same content, so that it
 // can be kept under version control.
 #pragma once

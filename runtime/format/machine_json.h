@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // machine_json.h reads and writes the file form of a machine profile, smalloc.machine/1
-// (docs/machine-profile.md). It checks what a file must have, what may be missing, and which values
+// (docs/reference.md). It checks what a file must have, what may be missing, and which values
 // are sane. The plugin reads profiles with it, too, so that both take and refuse the same files.
 // A number N is {value,low,high,source}; a plain number is read as a value without bounds. Unknown
 // keys are ignored, so that newer files can be read.

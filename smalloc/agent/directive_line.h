@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// directive_line.h parses a line of a directives file (docs/directives.md), for the allocator,
+// directive_line.h parses a line of a directives file (docs/reference.md), for the allocator,
 // which reads a foreign file before the program starts, and for the command. It allocates nothing.
 //
 // Example, a single line in the file:

@@ -42,7 +42,7 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
 /// 5).
 std::string analyze_plot(const Profile &profile);
 /// Returns the directives. The first line also has the expectation of a run, for validation
-/// (docs/directives.md).
+/// (docs/reference.md).
 directives::File analyze_directives(const ProfileOptions &options, const Profile &profile,
                                     const Expectation &expected,
                                     const format::MachineProfile &machine);

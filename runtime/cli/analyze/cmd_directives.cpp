@@ -44,7 +44,7 @@ void warn_of_placements(const std::string &path, const File &file) {
                   fmt::format("numa={} is none of local, interleave, weighted, preferred:N[,N...], "
                               "partition; its objects lie anywhere",
                               e.numa),
-                  "docs/directives.md");
+                  "docs/reference.md");
   }
   if (unknown > kMostNamed)
     print_warning("unknown placements", path, fmt::format("{} of them ignored", unknown));
@@ -56,7 +56,7 @@ File load(const std::string &path) {
     File file = directives::parse({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
     for (size_t i = 0; i < file.bad_lines.size() && i < kMostNamed; i++)
       print_warning("bad directive", fmt::format("{}:{}", path, file.bad_lines[i]),
-                    "it is not SITE page=2m|64k|1g|base ..., ignored", "docs/directives.md");
+                    "it is not SITE page=2m|64k|1g|base ..., ignored", "docs/reference.md");
     if (file.bad_lines.size() > kMostNamed)
       print_warning("bad directives", path, fmt::format("{} lines ignored", file.bad_lines.size()));
     if (bytes.back() != '\n') // a header precedes it

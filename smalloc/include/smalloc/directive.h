@@ -2,7 +2,7 @@
  *
  * directive.h defines for all readers of directives (the compiler, the allocator and the command)
  * the first line of a file of directives and the longest line. It also computes when a directive is
- * dropped and the worth of a superpage at its site (docs/directives.md).
+ * dropped and the worth of a superpage at its site (docs/reference.md).
  */
 #ifndef SMALLOC_DIRECTIVE_H
 #define SMALLOC_DIRECTIVE_H

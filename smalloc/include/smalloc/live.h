@@ -40,7 +40,7 @@ enum smalloc_live_tracking {
   SMALLOC_LIVE_EXACT = 2,   /* debug:on, abort:true: every object is known */
 };
 
-/* The agent's decision for a site (docs/directives.md). */
+/* The agent's decision for a site (docs/reference.md). */
 enum smalloc_live_agent {
   SMALLOC_LIVE_NO_DIRECTIVE = 0,
   SMALLOC_LIVE_BASE = 1,     /* the program's malloc */

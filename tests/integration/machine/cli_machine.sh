@@ -22,7 +22,7 @@ expect_error 1 'cannot use machine profile \(nosuch.json\): no such file' "$SMAL
 expect_error 1 'neither a preset nor a profile' "$SMALLOC" machine show zen9
 expect_match err '^hint: smalloc machine list'
 # The minimal file of the documentation is accepted.
-sed -n '/^```json/,/^```/p' "$SMALLOC_SOURCE/docs/machine-profile.md" | sed '/^```/d' >least.json
+sed -n '/^```json/,/^```/p' "$SMALLOC_SOURCE/docs/reference.md" | sed '/^```/d' >least.json
 expect_status 0 "$SMALLOC" machine show least.json
 expect_match out '^mine: reach 3072 pages'
 expect_error 1 'none is stored' env XDG_CONFIG_HOME="$tmp/none" "$SMALLOC" machine show stored

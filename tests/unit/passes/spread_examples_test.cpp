@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads the worked examples of docs/internals/spread.md from the page and computes them with the plugin's
-// arithmetic. For examples that say `lru`, also walks every address through a TLB with
+// Reads the worked examples of docs/internals/spread.md from the page and computes them with the
+// plugin's arithmetic. For examples that say `lru`, also walks every address through a TLB with
 // least-recently-used replacement. An example that cannot be read fails.
 #include "passes/spread/NestSpread.h"
 
