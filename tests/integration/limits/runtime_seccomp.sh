@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# docs/compatibility.md lists all system calls. A program behind a filter that kills for any other
+# docs/containers.md lists all system calls. A program behind a filter that kills for any other
 # call still runs, also if the filter applies to the helper thread, which started before. Every call
 # that strace records in a program without a filter is in the list, and every call in the list is
 # made by some program.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
-sed -n '/<!-- calls:begin -->/,/<!-- calls:end -->/p' "$SMALLOC_SOURCE/docs/compatibility.md" | sed -n '/^| [^w]/p' >rows
+sed -n '/<!-- calls:begin -->/,/<!-- calls:end -->/p' "$SMALLOC_SOURCE/docs/containers.md" | sed -n '/^| [^w]/p' >rows
 [ "$(wc -l <rows)" = 7 ] || fail "the table of calls has other rows"
 calls() { sed -n "$1p" rows | cut -d'|' -f3 | grep -oE '[a-z0-9_]+' | sort -u; }
 { # the calls for programs with a filter of their own
@@ -114,7 +114,7 @@ traced >own
 sort -u all >seen
 calls 1,7 >listed
 unlisted=$(comm -23 seen <(sort -u listed own))
-[ -z "$unlisted" ] || fail "not in docs/compatibility.md: $unlisted"
+[ -z "$unlisted" ] || fail "not in docs/containers.md: $unlisted"
 # Whether these are called depends on the kernel, on chance, or on libhugetlbfs.
 never=$(comm -13 seen listed | grep -vxE 'pread64|sched_yield|clock_nanosleep|getdents64|lseek|uname|brk|getrandom|futex' || true)
-[ -z "$never" ] || fail "in docs/compatibility.md, and never called: $never"
+[ -z "$never" ] || fail "in docs/containers.md, and never called: $never"
