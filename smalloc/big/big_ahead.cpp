@@ -20,7 +20,7 @@ namespace smalloc {
 namespace {
 /// In parts: two units, and the last quarters of two that are being filled. Two arrays that fill
 /// together can each get the next superpage before the current one is filled.
-constexpr uint64_t kLeastWindow = 2 * kUnitParts + 2 * (kUnitParts / 4);
+constexpr uint64_t kLeastShare = kUnitParts + kUnitParts / 4, kLeastWindow = 2 * kLeastShare;
 /// Growth of a probe on base pages from which it measures the program's speed and the order of its
 /// writes. The next units must be given before the program reaches them.
 constexpr size_t kMeasuredPages = 48;
@@ -282,8 +282,9 @@ bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o)
 uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)()) {
   if (!window_) // once per look_ahead() call
     window_ = max_of(kLeastWindow, resident_bytes() / 50 / (kSuperpageBytes / kUnitParts));
-  const uint64_t share = max_of<uint64_t>(window_ / max_of(filling_, 1u), kUnitParts);
-  return min_of(window_ - min_of(window_, given), share - min_of(share, own)) / kUnitParts;
+  const uint64_t share = max_of<uint64_t>(window_ / max_of(filling_, 1u), kLeastShare),
+                 all = filling_ > 1 ? 2 * window_ : window_;
+  return min_of(all - min_of(all, given), share - min_of(share, own)) / kUnitParts;
 }
 
 /// True if the program fills the probe upwards, and the units in front of it are surely filled or

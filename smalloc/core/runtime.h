@@ -133,7 +133,16 @@ public:
     return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) && !t_small.other_arena &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
-  /// Allocates from the program's malloc. nullptr: it has no memory. When a thread has requested
+  /// True if the request goes there from any caller, because its size class wastes memory. Not for
+  /// zeroed memory: glibc's calloc writes all that it has not just got from the kernel.
+  bool joins_by_size(size_t bytes) const {
+    return JoiningHeap::wastes(bytes) && !t_small.other_arena && strategy_ == HeapStrategy::kAuto &&
+           !g_accounts.tracks_small();
+  }
+  /// Returns the largest request that malloc's entry takes from the thread's cache.
+  size_t most_from_cache() const;
+  /// Allocates from the program's malloc. `cell`: nullptr for a request without a site. nullptr: it
+  /// has no memory. When a thread has requested
   /// JoiningHeap::kLookBytes, they are counted for the calling site. REQUIRES: joins(cell, bytes).
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
     void *p = g_next.malloc(bytes);
@@ -165,13 +174,13 @@ public:
   /// Calls BigObjects::look_ahead(), for the helper thread.
   unsigned look_ahead(bool all);
   /// True if a big object waits to be filled.
-  bool watches_fills() const { return big_.watched() != 0; }
+  bool watches_fills() const { return big_.watched() != 0 || joining_heap_.waits(); }
   /// True if a request without a site, of usual alignment, may go to jemalloc without another test
   /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come
   /// here.
   static bool any_is_direct(size_t bytes) {
     const size_t left = t_small.any_bytes, spent = max_of(bytes, kLeastDirectBytes);
-    if (SMALLOC_UNLIKELY(spent >= left))
+    if (SMALLOC_UNLIKELY(spent >= left) || (JoiningHeap::wastes(bytes) && !t_small.other_arena))
       return false;
     t_small.any_bytes = left - spent;
     return true;
@@ -179,6 +188,24 @@ public:
   /// Serves malloc's family and operator new. `caller` is the return address of the program's call.
   /// nullptr: the next allocator has to serve.
   void *sized_allocate(size_t bytes, size_t alignment, bool zero, const void *caller);
+
+  /// True if a directive has decided the site.
+  static bool is_directed(const smalloc_cell *cell) {
+    return SMALLOC_WORD_DECIDED_BY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED)) ==
+           SMALLOC_BY_DIRECTIVE;
+  }
+  /// True if a directive requests base pages for the site.
+  static bool is_refused(const smalloc_cell *cell) {
+    return is_directed(cell) &&
+           SMALLOC_WORD_DECISION(__atomic_load_n(&cell->word, __ATOMIC_RELAXED)) ==
+               SMALLOC_DECISION_BASE;
+  }
+  /// True if realloc moves a growing object of the next allocator to a big object of libsmalloc
+  /// (heap:auto). `bytes`: its new size. Starts the heaps as malloc(bytes) does.
+  bool takes_over(size_t bytes);
+  /// Copies the `had` bytes at `p`, an object of the next allocator that the program enlarges to
+  /// `bytes` bytes. nullptr: it stays there. REQUIRES: takes_over(bytes), had < bytes.
+  void *take_over(const void *p, size_t had, size_t bytes, smalloc_cell *cell, const void *caller);
 
   /// Serves the C API. `kind`: a page kind of smalloc.h.
   void *kind_allocate(size_t bytes, size_t alignment, bool zero, int kind);
@@ -263,7 +290,7 @@ private:
   void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
   void *process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   bool grows_out_of_base_pages(Slice slice, const void *p, size_t bytes);
-  void *grown_allocate(size_t bytes, smalloc_cell *cell);
+  void *grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller, bool dense);
   void *copy_of_big(const void *p, size_t bytes);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);

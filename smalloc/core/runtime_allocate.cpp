@@ -20,12 +20,6 @@ bool is_deferred(const smalloc_cell *cell) {
   return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
          SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_RUNTIME;
 }
-/// True if a directive requests base pages for the site.
-bool is_refused(const smalloc_cell *cell) {
-  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  return SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE &&
-         SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_BASE;
-}
 /// Returns the page size that a profile or a directive has named for the site, as the first step of
 /// the fallback.
 PageKind first_step(const smalloc_cell *cell) {
@@ -217,13 +211,16 @@ static void count_requested(smalloc_cell *cell, size_t bytes) {
 
 void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes) {
   const size_t requested = t_small.joined_bytes;
-  count_requested(cell, requested);
+  if (cell)
+    count_requested(cell, requested);
   t_small.joined_bytes = 0;
   // A budget limits the superpages that libsmalloc gives; it includes none of malloc's heap.
   if (options_.pages != PageBacking::kBase && !options_.budget_bytes && !options_.budget_percent &&
       region_.thp_allowed())
     t_small.other_arena =
         !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
+  if (joining_heap_.waits())
+    wake_helper();
 }
 
 /// Serves a request when libsmalloc is the process' malloc. The compiler's decision for a site
@@ -231,10 +228,10 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
 /// the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  if (joins(cell, bytes)) {
-    // malloc's own functions serve unusual alignments and zeroed memory.
+  // malloc's own functions serve unusual alignments and zeroed memory. But its calloc writes all
+  // pages of a large object, which the program may leave empty.
+  if (joins(cell, bytes) && !(zero && bytes > JoiningHeap::kMostExact))
     return alignment <= kMallocAlignment && !zero ? joining_allocate(cell, bytes) : nullptr;
-  }
   if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
     if ((!g_small.ready() && strategy_ == HeapStrategy::kAuto) || !ready() || !sites_served_)
       return nullptr; // malloc itself starts the heap
@@ -242,6 +239,8 @@ void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignme
     if (placed)
       if (void *p = placed_allocate(bytes, alignment, zero, cell))
         return p;
+    if (joins_by_size(bytes) && !zero && alignment <= kMallocAlignment)
+      return joining_allocate(cell, bytes);
     g_small.main_pages().lower_reach(0);
     void *p = small_allocate(bytes, alignment, zero, cell);
     if (!p)

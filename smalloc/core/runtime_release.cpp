@@ -121,18 +121,44 @@ bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) 
   return bytes > before && before <= kMostCopied;
 }
 
-/// Allocates a big object that replaces a small one (heap:auto). It is being filled; a large one is
-/// observed nevertheless.
-void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell) {
+/// Allocates a big object that replaces a smaller one of the same contents (heap:auto). The program
+/// is filling it. A large one is observed nevertheless, unless its first half and more is `dense`:
+/// then the program fills it upwards, so that superpages waste at most the last one.
+void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller, bool dense) {
   BigRequest request;
   request.bytes = bytes;
   request.superpages_at_first_touch = request.if_cheap = true;
   request.promotable = options_.promote != PromotePolicy::kOff;
-  request.ahead = bytes >= kLeastAheadBytes && request.promotable;
-  request.history = FillHistory::key(
-      cell ? static_cast<const void *>(cell) : static_cast<const void *>(this), bytes);
+  request.ahead = !dense && bytes >= kLeastAheadBytes && request.promotable;
+  request.history = FillHistory::key(cell ? static_cast<const void *>(cell) : caller, bytes);
   request.placement = cell ? g_placement.of(cell) : numa::Placement();
   return big_allocate(request, g_accounts.account_of(cell));
+}
+
+/// The next allocator would take a page fault for each 4 KiB of the new part. Superpages of a budget
+/// belong to the sites that a profile has named.
+bool Runtime::takes_over(size_t bytes) {
+  if (bytes < kSuperpageBytes || bytes > PTRDIFF_MAX || is_off() ||
+      (!running() && !outgrows_program_malloc(bytes)))
+    return false;
+  options();
+  return strategy_ == HeapStrategy::kAuto && ready() && sites_served_ && region_.thp_allowed() &&
+         !(g_directives.any() && (options_.budget_bytes || options_.budget_percent));
+}
+
+void *Runtime::take_over(const void *p, size_t had, size_t bytes, smalloc_cell *cell,
+                         const void *caller) {
+  const auto start = reinterpret_cast<uintptr_t>(p), first = align_up(start, kBasePageBytes),
+             end = align_down(start + had, kBasePageBytes);
+  const size_t whole = end > first ? end - first : 0,
+               resident = region_.os().resident_pages(reinterpret_cast<void *>(first), whole);
+  // Most of a sparse object would become resident by the copy.
+  if (resident * kBasePageBytes < whole - whole / 8)
+    return nullptr;
+  void *r = grown_allocate(bytes, cell, caller, had >= bytes / 2);
+  if (r)
+    memcpy(r, p, had);
+  return r;
 }
 
 /// Allocates the copy of a big object that could not be resized: same site, same request.
@@ -189,7 +215,7 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
   if (bytes >= kSuperpageBytes && was_big)
     r = copy_of_big(p, bytes);
   else if (bytes >= kSuperpageBytes && strategy_ == HeapStrategy::kAuto && !keeps_kind)
-    r = grown_allocate(bytes, cell);
+    r = grown_allocate(bytes, cell, this, false);
   else if (bytes >= kSuperpageBytes)
     r = big_allocate(
         bytes, 16, false,

@@ -18,6 +18,10 @@
 #include <unistd.h>
 
 namespace smalloc {
+size_t Runtime::most_from_cache() const {
+  return strategy_ == HeapStrategy::kAuto ? JoiningHeap::kMostInSlabs : kMostCached;
+}
+
 /// Lets every request of usual alignment use the thread's cache, and this thread's others go to
 /// jemalloc for a while.
 void Runtime::arm_any() {
@@ -27,7 +31,7 @@ void Runtime::arm_any() {
   const size_t below = cached ? kMostCachedLookup + 1 : 0;
   if (SMALLOC_UNLIKELY(g_malloc_entry.cached_below.load(std::memory_order_relaxed) != below)) {
     g_malloc_entry.cached_below.store(below, std::memory_order_relaxed);
-    g_malloc_entry.larger_cached_below.store(cached ? kMostCached + 1 : 0,
+    g_malloc_entry.larger_cached_below.store(cached ? most_from_cache() + 1 : 0,
                                              std::memory_order_relaxed);
   }
 }
@@ -40,7 +44,7 @@ bool Runtime::cache_is_known() {
     const bool known = thread_cache_is_known([](const void *p) { return g_range.contains(p); });
     cache_known_.store(known);
     g_malloc_entry.direct_below.store(known ? kMostCachedLookup + 1 : 0, std::memory_order_relaxed);
-    g_malloc_entry.larger_direct_below.store(known ? kMostCached + 1 : 0,
+    g_malloc_entry.larger_direct_below.store(known ? most_from_cache() + 1 : 0,
                                              std::memory_order_relaxed);
     // The lookup has run code of jemalloc's control interface.
     if (!options_.text_on_superpages)
@@ -83,16 +87,19 @@ void Runtime::wake_helper() {
                        counters().big_bytes_now.get() >= kLeastHelpedBytes;
   const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
                      counters().superpages_now.get() >= kLeastHelpedBytes / kSuperpageBytes;
-  if (watches || mends || options_.promoter == Promoter::kThread)
+  const bool follows = joining_heap_.waits() && options_.promoter != Promoter::kCalls;
+  if (watches || mends || follows || options_.promoter == Promoter::kThread)
     promotion_thread_wake(kPromotionWork);
   if (watches && big_.watch_begun())
     promotion_thread_hurry();
 }
 
 unsigned Runtime::look_ahead(bool all) {
+  const unsigned joined = joining_heap_.look_ahead(kLinux);
   if (!big_.watched())
-    return 0;
-  const unsigned grown = big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all);
+    return joined;
+  const unsigned grown =
+      max_of(joined, big_.look_ahead([] { return process_memory(kLinux).resident_bytes; }, all));
   publish_sites();
   return grown;
 }
@@ -166,6 +173,9 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const voi
   if (!big) {
     if (SMALLOC_UNLIKELY(g_small.is_starting()) && !wait_for_start())
       return nullptr;
+    constexpr size_t kMallocAlignment = 16;
+    if (joins_by_size(bytes) && !zero && alignment <= kMallocAlignment)
+      return joining_allocate(nullptr, bytes);
     g_small.main_pages().lower_reach(0); // every full unit may be collapsed
     p = small_allocate(bytes, alignment, zero);
   } else if (strategy_ == HeapStrategy::kSuperpage) {

@@ -45,6 +45,8 @@ inline void *take_at_direct(size_t bytes) {
 }
 __attribute__((noinline)) void *fill_at_direct(size_t bytes) {
   smalloc::Runtime::disarm_if_absurd(bytes);
+  if (SMALLOC_UNLIKELY(g_runtime.joins_by_size(bytes)))
+    return g_runtime.joining_allocate(nullptr, bytes);
   return bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)
              ? jepriv_malloc_default(bytes)
              : jepriv_malloc(bytes);
@@ -167,6 +169,14 @@ __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smal
     return nullptr;
   const size_t had = smalloc::usable_foreign(p);
   void *r = nullptr;
+  if (smalloc::Runtime::is_directed(cell)) {
+    if (smalloc::Runtime::is_refused(cell)) // not to the program's realloc: it takes objects over
+      return smalloc::g_next.realloc(p, bytes);
+  } else if (had < bytes && g_runtime.takes_over(bytes)) {
+    if ((r = g_runtime.take_over(p, had, bytes, cell, nullptr)))
+      smalloc::release_foreign(p);
+    return r;
+  }
   if (g_runtime.site_accepts(cell, bytes))
     r = begin_at(cell, bytes);
   if (r) {

@@ -3,6 +3,7 @@
 // interpose.cpp frees and resizes the pointers that a program passes. One comparison with the
 // reserved range identifies libsmalloc's objects. Any other pointer goes to the next definition of
 // the same function, because allocators may distinguish free from each operator delete.
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/override/foreign.h"
@@ -102,6 +103,20 @@ __attribute__((always_inline)) inline void free_any(void *p) {
 } // namespace
 
 namespace smalloc {
+void *grow_foreign(void *p, size_t bytes, const void *caller) {
+  if (bytes >= kSuperpageBytes) {
+    KeepErrno keep;
+    if (g_runtime.takes_over(bytes) && knows_foreign_sizes()) {
+      const size_t had = usable_foreign(p);
+      void *r = had < bytes ? g_runtime.take_over(p, had, bytes, nullptr, caller) : nullptr;
+      if (r) {
+        release_foreign(p);
+        return r;
+      }
+    }
+  }
+  return resize_foreign(p, bytes);
+}
 void *resize_ours(void *p, size_t bytes, smalloc_cell *cell) {
   const size_t offset = g_range.offset(p);
   void *now, *left;
@@ -122,10 +137,10 @@ namespace {
 __attribute__((noinline)) size_t usable_elsewhere(void *p) {
   return g_range.contains(p) ? g_runtime.usable_bytes(p) : smalloc::usable_foreign(p);
 }
-__attribute__((noinline)) void *realloc_elsewhere(void *p, size_t bytes) {
+__attribute__((noinline)) void *realloc_elsewhere(void *p, size_t bytes, const void *caller) {
   // resize_ours() handles the returned parts, where fewer calls pass.
   if (!g_range.covers(p))
-    return smalloc::resize_foreign(p, bytes);
+    return smalloc::grow_foreign(p, bytes, caller);
   if (bytes == 0 && !g_range.is_in_hole(p)) { // like glibc
     g_runtime.release(p);
     return nullptr;
@@ -144,7 +159,9 @@ SMALLOC_EXPORT void *realloc(void *p, size_t bytes) {
   if (SMALLOC_UNLIKELY(!p))
     return malloc(bytes);
   auto *f = smalloc::next_realloc.known();
-  return surely_next(p, f) ? f(p, bytes) : realloc_elsewhere(p, bytes);
+  return surely_next(p, f) && SMALLOC_LIKELY(bytes < smalloc::kSuperpageBytes)
+             ? f(p, bytes)
+             : realloc_elsewhere(p, bytes, __builtin_return_address(0));
 }
 
 SMALLOC_EXPORT void *reallocarray(void *p, size_t count, size_t bytes) {

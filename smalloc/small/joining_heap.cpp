@@ -59,20 +59,10 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
   if (advised_ == 0 && requested_ >= kLeastBytes) {
     set_step(kStepBytes);
     advised_ = align_up(end, kSuperpageBytes);
-  } else if (advised_ && end < advised_) {
-    // Malloc trimmed the heap: memory mapped again has no advice.
-    advised_ = align_up(end, kSuperpageBytes);
-  } else if (advised_ && end - advised_ >= kSuperpageBytes) {
-    const uintptr_t to = align_down(end, kSuperpageBytes);
-    auto *first = reinterpret_cast<char *>(advised_);
-    os.advise(first, to - advised_, Advice::kSuperpages);
-    // If move_break() was in time, the unit of the old break holds only the header that malloc has
-    // written.
-    constexpr size_t kFewPages = 16;
-    const size_t pages = os.resident_pages(first, kSuperpageBytes);
-    if (pages != 0 && pages < kFewPages) // an untouched unit gets its superpage at the first touch
-      os.collapse(first, kSuperpageBytes);
-    advised_ = to;
+    checked_ = advised_;
+    highest_ = checkable_ = at;
+  } else if (advised_) {
+    follow(os, end, at < end ? at + bytes : 0);
     // RLIMIT_DATA counts the memory above the heap, touched or not, so keep the steps small under
     // it.
     if (step_ < kMostStepBytes && data_limit() == UINT64_MAX &&
@@ -81,6 +71,127 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
   }
   lock_.unlock();
   return !outside;
+}
+
+/// True if the program has written most of a unit. `advised`: it is on a superpage, unless the
+/// kernel had none. Then its contents are examined, since all of it is resident.
+static bool is_filled(const OsHooks &os, uintptr_t unit, bool advised) {
+  constexpr size_t kMostOfUnit = kPagesPerUnit - kPagesPerUnit / 8;
+  const auto *start = reinterpret_cast<const char *>(unit);
+  const size_t pages = os.resident_pages(start, kSuperpageBytes);
+  if (pages < kMostOfUnit)
+    return false;
+  return !advised || pages < kPagesPerUnit ||
+         __builtin_popcount(os.parts_with_data(start)) >= static_cast<int>(kUnitParts * 3 / 4);
+}
+
+/// Advises the units in front of the program, as long as it fills what it requests. `top`: end of
+/// the newest object. Objects of several pages may stay empty (buffers, stacks, tables of which
+/// only a band is used): on superpages all of their memory is resident. So at most the window is
+/// advised and not yet seen filled. A unit that stays empty ends the advice, until a unit on base
+/// pages was filled.
+void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
+  if (end < highest_) { // malloc trimmed the heap: memory mapped again has no advice
+    highest_ = checkable_ = end;
+    checked_ = min_of(checked_, align_up(end, kSuperpageBytes));
+    advised_ = min_of(advised_, align_up(end, kSuperpageBytes));
+  }
+  // What was requested before the last look: the program has had time to write it.
+  if (top > highest_ && top <= end) {
+    checkable_ = highest_;
+    highest_ = top;
+  }
+  for (; checked_ + kSuperpageBytes <= checkable_; checked_ += kSuperpageBytes) {
+    const bool advised = checked_ >= advised_from_ && checked_ < advised_,
+               filled = is_filled(os, checked_, advised);
+    if (advised && !filled && !empty_) {
+      withdraw(os);
+    } else if (!advised && filled && empty_) {
+      empty_ = false;
+      advised_ = advised_from_ = align_up(highest_, kSuperpageBytes);
+    }
+  }
+  if (empty_)
+    return;
+  // Units that the program has reached are on base pages already.
+  advised_ = max_of(advised_, align_down(highest_, kSuperpageBytes));
+  const uintptr_t to = align_down(min_of(end, checked_ + window(end)), kSuperpageBytes);
+  if (to <= advised_)
+    return;
+  auto *first = reinterpret_cast<char *>(advised_);
+  os.advise(first, to - advised_, Advice::kSuperpages);
+  // If move_break() was in time, the unit of the old break holds only the header that malloc has
+  // written. An untouched unit gets its superpage at the first touch.
+  constexpr size_t kFewPages = 16;
+  const size_t pages = os.resident_pages(first, kSuperpageBytes);
+  if (pages != 0 && pages < kFewPages)
+    os.collapse(first, kSuperpageBytes);
+  advised_ = to;
+}
+
+/// Ends the advice in front of the program.
+void JoiningHeap::withdraw(const OsHooks &os) {
+  const uintptr_t from = align_up(highest_, kSuperpageBytes);
+  if (from < advised_)
+    os.advise(reinterpret_cast<char *>(from), advised_ - from, Advice::kNoSuperpages);
+  advised_ = min_of(advised_, from);
+  empty_ = true;
+  late_ = checked_;
+  late_pages_ = 0;
+  given_from_ = 0;
+  given_end_ = 0;
+}
+
+/// Gives superpages to the next units behind the one that the program fills now, where only malloc's
+/// headers are.
+void JoiningHeap::give_late(const OsHooks &os, uintptr_t last) {
+  // Beside malloc's headers. Above, the program has begun with the unit.
+  constexpr size_t kMostHeaderPages = kPagesPerUnit / 4;
+  const uintptr_t first = max_of<uintptr_t>(late_ + kSuperpageBytes, given_end_),
+                  end = min_of(last, late_ + kSuperpageBytes + window(highest_));
+  for (uintptr_t unit = first; unit + kSuperpageBytes <= end; unit += kSuperpageBytes) {
+    auto *start = reinterpret_cast<char *>(unit);
+    const size_t pages = os.resident_pages(start, kSuperpageBytes);
+    if (pages > kMostHeaderPages || os.advise(start, kSuperpageBytes, Advice::kSuperpages) != 0 ||
+        (pages != 0 && os.collapse(start, kSuperpageBytes) != 0))
+      return;
+    if (given_end_ != unit)
+      given_from_ = unit;
+    given_end_ = unit + kSuperpageBytes;
+  }
+}
+
+unsigned JoiningHeap::look_ahead(const OsHooks &os) {
+  if (!waits() || !lock_.try_lock())
+    return 0;
+  unsigned grown = 0;
+  const uintptr_t last =
+      align_down(min_of(highest_.load(), reinterpret_cast<uintptr_t>(sbrk(0))), kSuperpageBytes);
+  const auto is_given = [&] { return late_ >= given_from_ && late_ < given_end_; };
+  while (late_ + kSuperpageBytes <= last && is_filled(os, late_, is_given())) {
+    late_ += kSuperpageBytes;
+    late_pages_ = 0;
+    grown += kUnitParts;
+  }
+  if (late_ + kSuperpageBytes > last) {
+    late_ = 0;
+  } else {
+    const auto *unit = reinterpret_cast<const char *>(late_.load());
+    constexpr size_t kPagesPerPart = kPagesPerUnit / kUnitParts;
+    const size_t pages =
+        is_given()
+            ? static_cast<size_t>(__builtin_popcount(os.parts_with_data(unit))) * kPagesPerPart
+            : os.resident_pages(unit, kSuperpageBytes);
+    if (pages >= late_pages_ + kPagesPerPart)
+      grown += static_cast<unsigned>((pages - late_pages_) / kPagesPerPart);
+    late_pages_ = pages;
+    // The program fills upwards: the lower half of the unit is filled.
+    if (pages >= kPagesPerUnit / 2 &&
+        (is_given() || os.resident_pages(unit, kSuperpageBytes / 2) >= kPagesPerUnit * 7 / 16))
+      give_late(os, last);
+  }
+  lock_.unlock();
+  return grown;
 }
 
 } // namespace smalloc

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// joining_heap.h serves the small objects of sites whose request size is not constant
-// (SMALLOC_SITE_ANY_SIZE) under heap:auto. Size classes round these requests up and keep freed
-// objects apart by class. A site whose sizes drift takes 1.2 to 1.5 times the memory there. The
-// program's malloc joins freed neighbours, so these objects come from it. Its heap below the break
-// gets superpages by madvise: the break moves by one step at a time, and the new part is advised
-// before it is touched. That happens before the program reaches the unit that contains the break:
-// the upper part of that unit is not mapped yet.
+// joining_heap.h serves small objects from the program's malloc, which joins freed neighbours,
+// under heap:auto:
+//   - those of sites whose request size is not constant (SMALLOC_SITE_ANY_SIZE). Size classes round
+//     these requests up and keep freed objects apart by class. A site whose sizes drift takes 1.2
+//     to 1.5 times the memory there.
+//   - large ones of any caller, if their size class would leave 1/16 of their pages unused.
+// Malloc's heap below the break gets superpages by madvise: the break moves by one step at a time,
+// and the new part is advised before it is touched. That happens before the program reaches the
+// unit that contains the break: the upper part of that unit is not mapped yet.
+//
+// Objects of several pages may stay empty. So at most a window is advised that the program has not
+// yet been seen to fill. If it leaves a unit empty, the advice ends (follow()). Then the program
+// may have requested all objects before it fills the first: the helper thread follows that fill and
+// gives superpages ahead of it (look_ahead()).
 #ifndef SMALLOC_SMALL_JOINING_HEAP_H
 #define SMALLOC_SMALL_JOINING_HEAP_H
 
@@ -37,6 +44,19 @@ public:
     return bytes > kMostExact || (bytes != lowest && bytes != 3 * lowest);
   }
   static constexpr size_t kMostExact = 8192;
+  /// The largest size class of jemalloc's slabs.
+  static constexpr size_t kMostInSlabs = size_t{14} << 10;
+  /// True if jemalloc would leave 1/16 of a large request's pages unused. Four size classes share a
+  /// doubling, and each large object has a page more than its class, so that its start can be
+  /// staggered. On superpages these pages are resident.
+  static bool wastes(size_t bytes) {
+    constexpr size_t kClassesPerDoubling = 4;
+    if (bytes <= kMostInSlabs || bytes >= kSuperpageBytes)
+      return false;
+    const size_t below = size_t{1} << (63 - __builtin_clzll(bytes - 1)),
+                 taken = align_up(bytes, below / kClassesPerDoubling) + kBasePageBytes;
+    return taken - align_up(bytes, kBasePageBytes) >= taken / 16;
+  }
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
   struct Malloc {
@@ -49,8 +69,26 @@ public:
   SMALLOC_COLD bool look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
                          const Malloc &next);
 
+  /// Follows the fill of objects that the program has requested all before it fills the first, and
+  /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
+  /// since the last call. For the helper thread.
+  unsigned look_ahead(const OsHooks &os);
+  /// True if objects of kLeastLateBytes and more wait to be filled, or are being filled.
+  bool waits() const {
+    const uintptr_t late = late_;
+    return late != 0 && (given_end_ != 0 || highest_ >= late + kLeastLateBytes);
+  }
+  static constexpr size_t kLeastLateBytes = size_t{32} << 20;
+  /// Most bytes that have superpages in front of the program and are not yet seen filled: this
+  /// much, or 2 % of the heap.
+  static constexpr size_t kLeastWindowBytes = 2 * kSuperpageBytes;
+  size_t window(uintptr_t end) const { return max_of(kLeastWindowBytes, (end - first_) / 50); }
+
 private:
   void set_step(size_t bytes);
+  void follow(const OsHooks &os, uintptr_t end, uintptr_t top);
+  void withdraw(const OsHooks &os);
+  void give_late(const OsHooks &os, uintptr_t last);
   uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kJoinsBytes = 4096;
@@ -63,6 +101,17 @@ private:
   size_t step_ = 0;      ///< the step that was set; 0: glibc's default
   uintptr_t first_ = 0,
             advised_ = 0; ///< end of the heap at the first look; end of the advised part
+  std::atomic<uintptr_t> highest_{0}; ///< end of the highest object so far
+  uintptr_t checkable_ = 0;           ///< highest_ at the look before
+  uintptr_t checked_ = 0;             ///< end of the examined units
+  uintptr_t advised_from_ = 0;        ///< start of the advised part behind the last gap
+  bool empty_ = false; ///< the program has left an advised unit empty: no more advice
+  /// Objects that were requested long before they are filled: the unit that the program fills now
+  /// (0: none), its filled pages at the last look, and the units given ahead of the fill.
+  std::atomic<uintptr_t> late_{0};
+  size_t late_pages_ = 0;
+  uintptr_t given_from_ = 0;
+  std::atomic<uintptr_t> given_end_{0};
 };
 
 } // namespace smalloc

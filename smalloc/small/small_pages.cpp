@@ -62,12 +62,13 @@ void SmallPages::lower_reach(uint64_t bytes) {
 /// True if the program touches the units that it fills. Programs may use only a part of objects of
 /// several pages (buffers, stacks). A unit on base pages shows this by its residency, a superpage
 /// by its contents. The last kProbes full units are examined. If superpages look empty, they may
-/// hold zeros: then this growth gets base pages, as a probe.
+/// hold zeros: then this growth gets base pages, as a probe. If the program fills the probe, the
+/// superpages did hold zeros, and later growths are probes by number only.
 bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
   const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
-  const bool probes = config_.probes_double ? growth >= first && is_power_of_two(growth)
-                                            : growth % kProbeEvery == 0;
+  const bool by_number = config_.probes_double ? growth >= first && is_power_of_two(growth)
+                                               : growth % kProbeEvery == 0;
   const Area &base = areas_[0];
   unsigned seen = 0;
   for (UnitIndex index = region_->grown_units(base.slice); index-- > 0 && seen < kProbes;) {
@@ -80,21 +81,29 @@ bool SmallPages::grows_dense(size_t units) {
             unit.used - unit.used / 8)
       return false;
   }
-  return seen != 0 && (!probes || superpages_hold_data());
+  if (seen == 0)
+    return false;
+  if (looked_empty_)
+    holds_zeros_ = true;
+  unsigned full = 0;
+  const bool by_contents = config_.probes_double && !holds_zeros_,
+             empty = (by_number || by_contents) && !superpages_hold_data(full);
+  looked_empty_ = empty && full != 0;
+  return !(empty && (by_number || full != 0));
 }
 
-/// True if the last full units that were superpages at first touch hold the program's data. False
-/// also if there is none.
-bool SmallPages::superpages_hold_data() {
+/// True if most of the last full units that were superpages at first touch holds the program's
+/// data. False also if there is none; `seen` is the number of examined ones.
+bool SmallPages::superpages_hold_data(unsigned &seen) {
   if (area_count_ < 2)
     return false;
   const Area &area = areas_[1];
-  unsigned seen = 0;
   for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
     if (!full_unit(area, index).used)
       continue;
     seen++;
-    if (!region_->os().holds_data(region_->unit_address(area.slice, index)))
+    const unsigned parts = region_->os().parts_with_data(region_->unit_address(area.slice, index));
+    if (__builtin_popcount(parts) < static_cast<int>(kUnitParts * 3 / 4))
       return false;
   }
   return seen != 0;

@@ -142,7 +142,7 @@ private:
   };
   FullUnit full_unit(const Area &area, UnitIndex index);
   bool grows_dense(size_t units);
-  bool superpages_hold_data();
+  bool superpages_hold_data(unsigned &seen);
   void note_had(Unit &unit);
   void note_live(); ///< updates the statistics
   static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }
@@ -175,6 +175,9 @@ private:
   uint64_t last_time_ns_ = 0;
   UnitIndex next_unit_ = 0;
   std::atomic<unsigned> growths_{0}; ///< growths that were due for superpages at first touch
+  /// The last one found superpages that look empty; superpages that looked so were filled with
+  /// zeros. Both without a lock: a lost update costs a probe.
+  std::atomic<bool> looked_empty_{false}, holds_zeros_{false};
 };
 
 } // namespace smalloc

@@ -191,7 +191,8 @@ TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
         probes.push_back(i - heaps * kFirst + 1);
       process.commit(p, kSuperpageBytes);
     }
-    EXPECT_EQ(probes, (std::vector<unsigned>{8, 16, 32, 64})) << heaps;
+    // The second finds the first superpage empty. It is filled, so the superpages hold zeros.
+    EXPECT_EQ(probes, (std::vector<unsigned>{2, 8, 16, 32, 64})) << heaps;
     EXPECT_TRUE(process.check_invariants());
   }
 }
@@ -205,10 +206,10 @@ TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
       process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
   };
   grow_full(1 + 10);
-  EXPECT_EQ(counters.superpages_at_first_touch.get(), 9u); // all but the 8th
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 8u); // all but the 2nd and the 8th
   touched = 100;
   grow_full(100);
-  EXPECT_EQ(counters.superpages_at_first_touch.get(), 9u);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 8u);
 }
 TEST_F(SmallPagesTest, SuperpagesThatHoldDataNeedNoProbe) {
   SmallPages process;
@@ -223,6 +224,25 @@ TEST_F(SmallPagesTest, SuperpagesThatHoldDataNeedNoProbe) {
   EXPECT_EQ(grow_full(1 + 31), 31u);
   holds = false; // zeros, or untouched: the 32nd is a probe
   EXPECT_EQ(grow_full(10), 40u);
+}
+// Objects of several pages may stay empty (buffers, stacks). No growth after the first empty
+// superpage has one, until the program fills a unit on base pages.
+TEST_F(SmallPagesTest, TheFirstEmptySuperpageEndsThem) {
+  SmallPages process;
+  start_as_process_malloc(process);
+  FakeOs::holds_data = [&](const char *) { return false; };
+  bool fills = true;
+  FakeOs::resident = [&](const char *) { return fills ? kPagesPerUnit : kPagesPerUnit / 8; };
+  const auto grow_full = [&](unsigned units) {
+    for (unsigned i = 0; i < units; i++)
+      process.commit(process.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
+    return counters.superpages_at_first_touch.get();
+  };
+  EXPECT_EQ(grow_full(2), 1u);
+  fills = false;
+  EXPECT_EQ(grow_full(100), 1u);
+  fills = true;
+  EXPECT_EQ(grow_full(4), 4u); // the first of them is a probe: the superpage did hold zeros
 }
 // Large size classes leave gaps in a unit that takes no further object.
 TEST_F(SmallPagesTest, AProbeIsFullAndTouchedFromSevenEighthsOn) {
