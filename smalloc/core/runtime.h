@@ -178,9 +178,9 @@ public:
   /// True if a request without a site, of usual alignment, may go to jemalloc without another test
   /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come
   /// here.
-  static bool any_is_direct(size_t bytes) {
+  bool any_is_direct(size_t bytes) const {
     const size_t left = t_small.any_bytes, spent = max_of(bytes, kLeastDirectBytes);
-    if (SMALLOC_UNLIKELY(spent >= left) || (JoiningHeap::wastes(bytes) && !t_small.other_arena))
+    if (SMALLOC_UNLIKELY(spent >= left) || joins_by_size(bytes))
       return false;
     t_small.any_bytes = left - spent;
     return true;

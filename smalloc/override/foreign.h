@@ -18,8 +18,8 @@ size_t usable_foreign(void *p);
 /// object as a chunk header.
 bool knows_foreign_sizes();
 void *allocate_foreign(size_t bytes);
-/// Reallocates an object of the next allocator: moves it to libsmalloc's heap of big objects if that
-/// takes it over (Runtime::takes_over), else calls the next allocator. Keeps errno on success.
+/// Reallocates an object of the next allocator: moves it to libsmalloc's heap of big objects if
+/// that takes it over (Runtime::takes_over), else calls the next allocator. Keeps errno on success.
 /// `caller`: the return address of the program's call.
 void *grow_foreign(void *p, size_t bytes, const void *caller);
 /// Reallocates an object in libsmalloc's range. On success errno is kept. REQUIRES:

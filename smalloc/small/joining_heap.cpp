@@ -37,6 +37,10 @@ uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, size_t bytes, co
     return end;
   // A large object may be the last one seen in the unit.
   const bool moves = rises_ == kMovesAt || (fills && bytes >= kLookBytes && at + 2 * bytes >= last);
+  // A larger request has joined them already. Then another would only touch a page in front of the
+  // program, which may leave it empty.
+  if (!moves && bytes > kMostWithoutJoining)
+    return end;
   if (void *q = next.malloc(moves ? end - at : kJoinsBytes))
     next.free(q);
   return reinterpret_cast<uintptr_t>(sbrk(0));
@@ -96,7 +100,7 @@ void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
     checked_ = min_of(checked_, align_up(end, kSuperpageBytes));
     advised_ = min_of(advised_, align_up(end, kSuperpageBytes));
   }
-  // What was requested before the last look: the program has had time to write it.
+  // Examine what was requested before the last look: the program has had time to write it.
   if (top > highest_ && top <= end) {
     checkable_ = highest_;
     highest_ = top;
@@ -142,8 +146,8 @@ void JoiningHeap::withdraw(const OsHooks &os) {
   given_end_ = 0;
 }
 
-/// Gives superpages to the next units behind the one that the program fills now, where only malloc's
-/// headers are.
+/// Gives superpages to the next units behind the one that the program fills now, where only
+/// malloc's headers are.
 void JoiningHeap::give_late(const OsHooks &os, uintptr_t last) {
   // Beside malloc's headers. Above, the program has begun with the unit.
   constexpr size_t kMostHeaderPages = kPagesPerUnit / 4;

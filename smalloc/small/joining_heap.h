@@ -91,7 +91,7 @@ private:
   void give_late(const OsHooks &os, uintptr_t last);
   uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
-  static constexpr size_t kJoinsBytes = 4096;
+  static constexpr size_t kMostWithoutJoining = 1024, kJoinsBytes = 4096;
   /// Consecutive looks that find the program higher up in the last unit. A unit has at most eight.
   static constexpr unsigned kMovesAt = 3;
   SpinLock lock_;
