@@ -167,7 +167,7 @@ void look_ahead_of_fills() {
     }
     before = now;
     pause = rest <= kFillingQuarters * quarter
-                ? max_of(quarter, kFillingPauses * took)
+                ? max_of(quarter, (parts ? 1 : kFillingPauses) * took)
                 : min_of(max_of(rest / 4, kPauseTimesLook * took), kIntervalNs);
   }
 }
