@@ -133,11 +133,11 @@ public:
     return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) && !t_small.other_arena &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
-  /// True if the request goes there from any caller, because its size class wastes memory. Not for
-  /// zeroed memory: glibc's calloc writes all that it has not just got from the kernel.
+  /// True if the request goes there from any caller. Not for zeroed memory: glibc's calloc writes all
+  /// that it has not just got from the kernel.
   bool joins_by_size(size_t bytes) const {
-    return JoiningHeap::wastes(bytes) && !t_small.other_arena && strategy_ == HeapStrategy::kAuto &&
-           !g_accounts.tracks_small();
+    return JoiningHeap::takes_any(bytes) && !t_small.other_arena &&
+           strategy_ == HeapStrategy::kAuto && !g_accounts.tracks_small();
   }
   /// Returns the largest request that malloc's entry takes from the thread's cache.
   size_t most_from_cache() const;

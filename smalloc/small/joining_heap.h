@@ -5,7 +5,7 @@
 //   - those of sites whose request size is not constant (SMALLOC_SITE_ANY_SIZE). Size classes round
 //     these requests up and keep freed objects apart by class. A site whose sizes drift takes 1.2
 //     to 1.5 times the memory there.
-//   - large ones of any caller, if their size class would leave 1/16 of their pages unused.
+//   - large ones of any caller: size classes leave up to a fifth of their pages unused.
 // Malloc's heap below the break gets superpages by madvise: the break moves by one step at a time,
 // and the new part is advised before it is touched. That happens before the program reaches the
 // unit that contains the break: the upper part of that unit is not mapped yet.
@@ -46,17 +46,10 @@ public:
   static constexpr size_t kMostExact = 8192;
   /// The largest size class of jemalloc's slabs.
   static constexpr size_t kMostInSlabs = size_t{14} << 10;
-  /// True if jemalloc would leave 1/16 of a large request's pages unused. Four size classes share a
-  /// doubling, and each large object has a page more than its class, so that its start can be
-  /// staggered. On superpages these pages are resident.
-  static bool wastes(size_t bytes) {
-    constexpr size_t kClassesPerDoubling = 4;
-    if (bytes <= kMostInSlabs || bytes >= kSuperpageBytes)
-      return false;
-    const size_t below = size_t{1} << (63 - __builtin_clzll(bytes - 1)),
-                 taken = align_up(bytes, below / kClassesPerDoubling) + kBasePageBytes;
-    return taken - align_up(bytes, kBasePageBytes) >= taken / 16;
-  }
+  /// True for a large request of any caller. jemalloc would leave up to a fifth of its pages unused:
+  /// four size classes share a doubling, and each object has a page more than its class, so that its
+  /// start can be staggered. On superpages these pages are resident.
+  static bool takes_any(size_t bytes) { return bytes > kMostInSlabs && bytes < kSuperpageBytes; }
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
   struct Malloc {
