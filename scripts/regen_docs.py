@@ -34,6 +34,8 @@ import importlib.machinery
 import importlib.util
 import json
 import statistics
+import re
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -329,13 +331,28 @@ def regenerate(name, page, results, check):
     return 0
 
 
+def write_man_pages(smalloc):
+    """Writes docs/man/smalloc.1 and a page for each verb from the command's own help."""
+    def output(option):
+        return subprocess.run([smalloc, option], capture_output=True, text=True, check=True).stdout
+    folder = ROOT / "docs" / "man"
+    (folder / "smalloc.1").write_text(output("--man"), encoding="utf-8")
+    for verb in re.findall(r"^  ([a-z]+)  ", output("--help"), re.M):
+        (folder / f"smalloc-{verb}.1").write_text(output(f"--man={verb}"), encoding="utf-8")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--section", choices=SECTIONS, help="only this section, of --page and from --results")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--results", type=Path)
+    parser.add_argument("--man", nargs="?", const=ROOT / "build" / "bin" / "smalloc", type=Path, metavar="SMALLOC",
+                        help="write only the man pages, by this command (default: build/bin/smalloc)")
     options = parser.parse_args()
+    if options.man:
+        return write_man_pages(options.man)
     if options.section:
         page, results, _, _ = SECTIONS[options.section]
         return regenerate(options.section, options.page or ROOT / page,

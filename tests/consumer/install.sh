@@ -40,6 +40,6 @@ mv "$stage" "$moved"
 for file in bin/smalloc bin/smalloc-cc bin/smalloc-c++ bin/smalloc-fc; do
   [ -x "$moved/$file" ] || { echo "FAIL: $file is not in the install tree" >&2; exit 1; }
 done
-for file in SmallocPlugin.so libsmalloc.so smalloc.cfg smalloc.pc SmallocConfig.cmake site.h smalloc.1 _smalloc smalloc.fish; do
+for file in SmallocPlugin.so libsmalloc.so smalloc.cfg smalloc.pc SmallocConfig.cmake site.h smalloc.1 smalloc-try.1 smalloc-cc.1 _smalloc smalloc.fish; do
   [ -n "$(find "$moved" -name "$file")" ] || { echo "FAIL: $file is not in the install tree" >&2; exit 1; }
 done

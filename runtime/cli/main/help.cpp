@@ -5,6 +5,7 @@
 
 #include "runtime/cli/verbs.h"
 
+#include <cctype>
 #include <memory>
 #include <vector>
 
@@ -174,6 +175,9 @@ std::string man_options(const CLI::App *app) {
 
 namespace {
 
+std::string man_overview();
+std::string man_verb(const Verb &verb, CLI::App &app);
+
 // Refuses a value for a flag; otherwise CLI11 would take --json=3 for --json.
 void refuse_values_of_flags(CLI::App &verb) {
   for (CLI::Option *option : verb.get_options())
@@ -208,7 +212,16 @@ std::string short_help() {
          described("--version", "Print the version");
 }
 
-std::string man_page(CLI::App &app) {
+std::string man_page(CLI::App &app, const std::string &name) {
+  for (const Verb *verb : all_verbs())
+    if (name == verb->name)
+      return man_verb(*verb, app);
+  return name.empty() ? man_overview() : std::string();
+}
+
+namespace {
+
+std::string man_overview() {
   std::string text = ".\\\" Generated from the command's own options: smalloc --man\n"
                      ".TH SMALLOC 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
                      ".SH NAME\nsmalloc \\- put each heap object on the page size that pays\n"
@@ -217,22 +230,10 @@ std::string man_page(CLI::App &app) {
       ".SH DESCRIPTION\nReads what the smalloc compiler plugin left in programs, says what the "
       "system can do for "
       "them, and runs them.\nResults go to standard output, everything else to standard error.\n";
-  for (const Verb *verb : all_verbs()) {
-    const CLI::App *sub = app.get_subcommand(verb->name);
-    text += fmt::format(".SH \"{}\"\n.B {}\n.PP\n{}\n", roff(fmt::format("smalloc {}", verb->name)),
-                        roff(usage_line(sub)), roff(verb->description));
-    for (const Example &example : verb->examples)
-      text += man_example(example);
-    text += man_options(sub);
-    for (const CLI::App *below : sub->get_subcommands({})) {
-      text +=
-          fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)), roff(below->get_description()));
-      if (const Part *part = part_of(below))
-        for (const Example &example : part->examples)
-          text += man_example(example);
-      text += man_options(below);
-    }
-  }
+  text += ".SH VERBS\nEach has a page of its own.\n";
+  for (const Verb *verb : all_verbs())
+    text += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(fmt::format("smalloc-{}", verb->name)),
+                        roff(verb->summary));
   text += ".SH \"EXIT STATUS\"\n"
           ".TP\n0\nDone.\n.TP\n1\nFailed; the error says why and the hint what to do next.\n"
           ".TP\n2\nThe command line was not understood.\n"
@@ -259,8 +260,40 @@ std::string man_page(CLI::App &app) {
       "smalloc (~/.local/state).\n"
       ".TP\n.B XDG_CONFIG_HOME\nThe stored machine profile is in its folder smalloc (~/.config).\n"
       ".TP\n.B NO_COLOR\nNo colour when set and not empty.\n";
-  text += ".SH \"SEE ALSO\"\n.BR malloc (3),\n.BR madvise (2)\n";
+  text += ".SH \"SEE ALSO\"\n.BR smalloc\\-cc (1),\n.BR malloc (3),\n.BR madvise (2)\n";
   return text;
 }
+
+// Returns the page of one verb, with its parts.
+std::string man_verb(const Verb &verb, CLI::App &app) {
+  const CLI::App *sub = app.get_subcommand(verb.name);
+  const std::string name = fmt::format("smalloc-{}", verb.name);
+  std::string title = name;
+  for (char &c : title)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string text = fmt::format(
+      ".\\\" Generated from the command's own options: smalloc --man={}\n"
+      ".TH {} 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
+      ".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.SH DESCRIPTION\n{}\n.SH EXAMPLES\n",
+      verb.name, roff(title), roff(name), roff(verb.summary), roff(usage_line(sub)),
+      roff(verb.description));
+  for (const Example &example : verb.examples)
+    text += man_example(example);
+  if (const std::string options = man_options(sub); !options.empty())
+    text += ".SH OPTIONS\n" + options;
+  if (!sub->get_subcommands({}).empty())
+    text += ".SH PARTS\n";
+  for (const CLI::App *below : sub->get_subcommands({})) {
+    text += fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)), roff(below->get_description()));
+    if (const Part *part = part_of(below))
+      for (const Example &example : part->examples)
+        text += man_example(example);
+    text += man_options(below);
+  }
+  return text + ".SH \"SEE ALSO\"\n.BR smalloc (1)\nfor exit statuses, thresholds and the "
+                "environment\n";
+}
+
+} // namespace
 
 } // namespace smalloc::cli

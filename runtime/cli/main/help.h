@@ -19,7 +19,8 @@ void install_help(CLI::App &app);
 // Returns the short text for `smalloc` without arguments.
 std::string short_help();
 
-// Returns smalloc.1 in man(7).
-std::string man_page(CLI::App &app);
+// Returns a man page in man(7): smalloc.1 for an empty `name`, smalloc-VERB.1 for a verb's name.
+// Empty: there is no such page.
+std::string man_page(CLI::App &app, const std::string &name);
 
 } // namespace smalloc::cli

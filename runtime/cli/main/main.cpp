@@ -132,8 +132,11 @@ int dispatch(int argc, char **argv) {
   std::map<std::string, std::function<int()>> actions;
   for (const Verb *verb : all_verbs())
     actions[verb->name] = verb->declare(*app.add_subcommand(verb->name, verb->description));
-  bool man = false;
-  app.add_flag("--man", man, "Print the man page")->group("");
+  std::string page;
+  CLI::Option *man =
+      app.add_option("--man", page, "Print the man page of smalloc, or of a verb (--man=VERB)")
+          ->expected(0, 1)
+          ->group("");
   std::string shell;
   app.add_option("--completion", shell, "Print the completion script of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
@@ -159,8 +162,11 @@ int dispatch(int argc, char **argv) {
     const auto part = missing_part(app);
     throw part ? *part : usage_failure(app, first, error);
   }
-  if (man) {
-    write_text("", man_page(app));
+  if (man->count() != 0) {
+    const std::string text = man_page(app, page);
+    if (text.empty())
+      throw Failure{"cannot print the man page", page, "no such verb", "smalloc --help", kUsage};
+    write_text("", text);
     return kDone;
   }
   if (!shell.empty()) {
