@@ -135,8 +135,8 @@ void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell, const void *call
   return big_allocate(request, g_accounts.account_of(cell));
 }
 
-/// The next allocator would take a page fault for each 4 KiB of the new part. Superpages of a budget
-/// belong to the sites that a profile has named.
+/// The next allocator would take a page fault for each 4 KiB of the new part. Superpages of a
+/// budget belong to the sites that a profile has named.
 bool Runtime::takes_over(size_t bytes) {
   if (bytes < kSuperpageBytes || bytes > PTRDIFF_MAX || is_off() ||
       (!running() && !outgrows_program_malloc(bytes)))

@@ -46,9 +46,9 @@ public:
   static constexpr size_t kMostExact = 8192;
   /// The largest size class of jemalloc's slabs.
   static constexpr size_t kMostInSlabs = size_t{14} << 10;
-  /// True for a large request of any caller. jemalloc would leave up to a fifth of its pages unused:
-  /// four size classes share a doubling, and each object has a page more than its class, so that its
-  /// start can be staggered. On superpages these pages are resident.
+  /// True for a large request of any caller. jemalloc would leave up to a fifth of its pages
+  /// unused: four size classes share a doubling, and each object has a page more than its class, so
+  /// that its start can be staggered. On superpages these pages are resident.
   static bool takes_any(size_t bytes) { return bytes > kMostInSlabs && bytes < kSuperpageBytes; }
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
