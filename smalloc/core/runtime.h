@@ -133,14 +133,12 @@ public:
     return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) && !t_small.other_arena &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
-  /// True if the request goes there from any caller. Not for zeroed memory: glibc's calloc writes all
-  /// that it has not just got from the kernel.
+  /// True if the request goes there from any caller. Not for zeroed memory: glibc's calloc writes
+  /// all that it has not just got from the kernel.
   bool joins_by_size(size_t bytes) const {
     return JoiningHeap::takes_any(bytes) && !t_small.other_arena &&
            strategy_ == HeapStrategy::kAuto && !g_accounts.tracks_small();
   }
-  /// Returns the largest request that malloc's entry takes from the thread's cache.
-  size_t most_from_cache() const;
   /// Allocates from the program's malloc. `cell`: nullptr for a request without a site. nullptr: it
   /// has no memory. When a thread has requested
   /// JoiningHeap::kLookBytes, they are counted for the calling site. REQUIRES: joins(cell, bytes).

@@ -18,10 +18,6 @@
 #include <unistd.h>
 
 namespace smalloc {
-size_t Runtime::most_from_cache() const {
-  return strategy_ == HeapStrategy::kAuto ? JoiningHeap::kMostInSlabs : kMostCached;
-}
-
 /// Lets every request of usual alignment use the thread's cache, and this thread's others go to
 /// jemalloc for a while.
 void Runtime::arm_any() {
@@ -31,7 +27,7 @@ void Runtime::arm_any() {
   const size_t below = cached ? kMostCachedLookup + 1 : 0;
   if (SMALLOC_UNLIKELY(g_malloc_entry.cached_below.load(std::memory_order_relaxed) != below)) {
     g_malloc_entry.cached_below.store(below, std::memory_order_relaxed);
-    g_malloc_entry.larger_cached_below.store(cached ? most_from_cache() + 1 : 0,
+    g_malloc_entry.larger_cached_below.store(cached ? kMostCached + 1 : 0,
                                              std::memory_order_relaxed);
   }
 }
@@ -44,7 +40,7 @@ bool Runtime::cache_is_known() {
     const bool known = thread_cache_is_known([](const void *p) { return g_range.contains(p); });
     cache_known_.store(known);
     g_malloc_entry.direct_below.store(known ? kMostCachedLookup + 1 : 0, std::memory_order_relaxed);
-    g_malloc_entry.larger_direct_below.store(known ? most_from_cache() + 1 : 0,
+    g_malloc_entry.larger_direct_below.store(known ? kMostCached + 1 : 0,
                                              std::memory_order_relaxed);
     // The lookup has run code of jemalloc's control interface.
     if (!options_.text_on_superpages)
@@ -105,8 +101,9 @@ unsigned Runtime::look_ahead(bool all) {
 }
 
 namespace {
-/// Requested bytes between two reads of the process' size.
-constexpr uint64_t kLookEveryBytes = uint64_t{1} << 20;
+/// Requested bytes between two reads of the process' size, which take 10 us: a quarter of all that
+/// was requested, within these bounds. A small process may request much and free it again.
+constexpr uint64_t kLeastLookBytes = uint64_t{1} << 20, kMostLookBytes = uint64_t{16} << 20;
 /// Bytes that a thread requests before it adds them to the process' sum.
 constexpr uint64_t kAddEveryBytes = uint64_t{64} << 10;
 /// The heap of small objects costs about 1.3 MB and a millisecond. It starts when a process has
@@ -115,7 +112,7 @@ constexpr uint64_t kAddEveryBytes = uint64_t{64} << 10;
 constexpr uint64_t kLeastAnonymousBytes = uint64_t{3} << 20;
 constexpr size_t kLeastFirstBytes = size_t{8} << 20;
 
-std::atomic<uint64_t> g_early_bytes{0};
+std::atomic<uint64_t> g_early_bytes{0}, g_next_look{kLeastLookBytes};
 
 } // namespace
 
@@ -131,10 +128,12 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
   t_small.early_bytes += static_cast<uint32_t>(max_of(bytes, kLeastChunkBytes));
   if (t_small.early_bytes < kAddEveryBytes)
     return false;
-  const uint64_t before = g_early_bytes.fetch_add(t_small.early_bytes, std::memory_order_relaxed);
-  const uint64_t after = before + t_small.early_bytes;
+  const uint64_t requested =
+      g_early_bytes.fetch_add(t_small.early_bytes, std::memory_order_relaxed) + t_small.early_bytes;
   t_small.early_bytes = 0;
-  if (before / kLookEveryBytes == after / kLookEveryBytes)
+  uint64_t due = g_next_look.load(std::memory_order_relaxed);
+  const uint64_t next = requested + min_of(max_of(requested / 4, kLeastLookBytes), kMostLookBytes);
+  if (requested < due || !g_next_look.compare_exchange_strong(due, next, std::memory_order_relaxed))
     return false;
   KeepErrno keep;
   if (process_memory(kLinux).anonymous_bytes < kLeastAnonymousBytes)

@@ -40,6 +40,7 @@ struct jemalloc_cache;
 /// pages.
 #define SMALLOC_JEMALLOC_DATA(X) \
   X(bool, opt_tcache, ) \
+  X(bool, opt_cache_oblivious, ) \
   X(jemalloc_arena *, arenas, []) \
   X(unsigned char, arena_emap_global, [])
 // clang-format on

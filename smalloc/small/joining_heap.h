@@ -44,12 +44,13 @@ public:
     return bytes > kMostExact || (bytes != lowest && bytes != 3 * lowest);
   }
   static constexpr size_t kMostExact = 8192;
-  /// The largest size class of jemalloc's slabs.
-  static constexpr size_t kMostInSlabs = size_t{14} << 10;
-  /// True for a large request of any caller. jemalloc would leave up to a fifth of its pages
-  /// unused: four size classes share a doubling, and each object has a page more than its class, so
-  /// that its start can be staggered. On superpages these pages are resident.
-  static bool takes_any(size_t bytes) { return bytes > kMostInSlabs && bytes < kSuperpageBytes; }
+  static constexpr size_t kMostCachedBytes = size_t{32} << 10;
+  /// True for a large request of any caller. Size classes would leave up to a fifth of its pages
+  /// unused: four share a doubling. On superpages these pages are resident. Up to kMostCachedBytes
+  /// the classes have the distance of pages, and the thread's cache is faster than malloc.
+  static bool takes_any(size_t bytes) {
+    return bytes > kMostCachedBytes && bytes < kSuperpageBytes;
+  }
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
   struct Malloc {

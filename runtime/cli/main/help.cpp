@@ -271,12 +271,12 @@ std::string man_verb(const Verb &verb, CLI::App &app) {
   std::string title = name;
   for (char &c : title)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string text = fmt::format(
-      ".\\\" Generated from the command's own options: smalloc --man={}\n"
-      ".TH {} 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
-      ".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.SH DESCRIPTION\n{}\n.SH EXAMPLES\n",
-      verb.name, roff(title), roff(name), roff(verb.summary), roff(usage_line(sub)),
-      roff(verb.description));
+  std::string text =
+      fmt::format(".\\\" Generated from the command's own options: smalloc --man={}\n"
+                  ".TH {} 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
+                  ".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.SH DESCRIPTION\n{}\n.SH EXAMPLES\n",
+                  verb.name, roff(title), roff(name), roff(verb.summary), roff(usage_line(sub)),
+                  roff(verb.description));
   for (const Example &example : verb.examples)
     text += man_example(example);
   if (const std::string options = man_options(sub); !options.empty())
@@ -284,7 +284,8 @@ std::string man_verb(const Verb &verb, CLI::App &app) {
   if (!sub->get_subcommands({}).empty())
     text += ".SH PARTS\n";
   for (const CLI::App *below : sub->get_subcommands({})) {
-    text += fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)), roff(below->get_description()));
+    text +=
+        fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)), roff(below->get_description()));
     if (const Part *part = part_of(below))
       for (const Example &example : part->examples)
         text += man_example(example);
