@@ -6,6 +6,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
+#include "smalloc/os/locked_memory.h"
 #include "smalloc/process/loaded_objects.h"
 #include "smalloc/sites/object_placement.h"
 #include "smalloc/small/node_heaps.h"
@@ -214,9 +215,10 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   if (cell)
     count_requested(cell, requested);
   t_small.joined_bytes = 0;
-  // A budget limits the superpages that libsmalloc gives; it includes none of malloc's heap.
-  if (options_.pages != PageBacking::kBase && !options_.budget_bytes && !options_.budget_percent &&
-      region_.thp_allowed())
+  // A budget limits the superpages that libsmalloc gives; it includes none of malloc's heap. After
+  // mlockall(MCL_FUTURE) all that the break moves over is resident at once.
+  if (future_lock() == FutureLock::kNone && options_.pages != PageBacking::kBase &&
+      !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed())
     t_small.other_arena =
         !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
   if (joining_heap_.waits())

@@ -15,6 +15,9 @@ namespace smalloc {
 namespace {
 /// A big object shrunk below this releases its unit.
 constexpr size_t kBackToMallocBytes = size_t{64} << 10;
+/// Bytes of the largest object that is copied to get superpages. The copy of a larger one costs
+/// more than it gains, and both exist at once.
+constexpr size_t kMostCopied = size_t{16} << 20;
 } // namespace
 
 void Runtime::release(void *p) {
@@ -113,7 +116,6 @@ void *Runtime::resize_big(void *p, size_t bytes) {
 /// True if an object on base pages that the program enlarges gets superpages by a copy (heap:auto):
 /// it is being filled. False for a large object, whose copy costs more than it gains.
 bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) {
-  constexpr size_t kMostCopied = size_t{16} << 20;
   if (strategy_ != HeapStrategy::kAuto || slice != Slice::kBigBase || bytes < 2 * kSuperpageBytes ||
       !region_.thp_allowed())
     return false;
@@ -148,6 +150,8 @@ bool Runtime::takes_over(size_t bytes) {
 
 void *Runtime::take_over(const void *p, size_t had, size_t bytes, smalloc_cell *cell,
                          const void *caller) {
+  if (had > kMostCopied)
+    return nullptr;
   const auto start = reinterpret_cast<uintptr_t>(p), first = align_up(start, kBasePageBytes),
              end = align_down(start + had, kBasePageBytes);
   const size_t whole = end > first ? end - first : 0,

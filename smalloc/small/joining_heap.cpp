@@ -99,6 +99,8 @@ void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
     highest_ = checkable_ = end;
     checked_ = min_of(checked_, align_up(end, kSuperpageBytes));
     advised_ = min_of(advised_, align_up(end, kSuperpageBytes));
+    if (late_ != 0 && end < max_of<uintptr_t>(late_ + kSuperpageBytes, given_end_))
+      late_ = 0;
   }
   // Examine what was requested before the last look: the program has had time to write it.
   if (top > highest_ && top <= end) {

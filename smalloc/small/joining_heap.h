@@ -72,6 +72,9 @@ public:
     const uintptr_t late = late_;
     return late != 0 && (given_end_ != 0 || highest_ >= late + kLeastLateBytes);
   }
+  /// Releases the lock that another thread of the parent may have held. What it was changing is a
+  /// few addresses: the child gives at worst one superpage too many, or too few.
+  void after_fork_in_child() { lock_.unlock(); }
   static constexpr size_t kLeastLateBytes = size_t{32} << 20;
   /// Most bytes that have superpages in front of the program and are not yet seen filled: this
   /// much, or 2 % of the heap.

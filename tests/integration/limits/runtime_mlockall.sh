@@ -62,6 +62,12 @@ int main(int argc, char **argv) {
     /* MCL_FUTURE: no page fault later; MCL_ONFAULT: only memory in use */
     CHECK(flags & MCL_ONFAULT ? status_kb("VmLck:") > 7 * 1024 : resident == sizeof there);
     free(p);
+    /* malloc's heap moves its break by no more than it needs: all of it is resident at once */
+    const size_t had = status_kb("VmRSS:");
+    void *row[160];
+    for (int i = 0; i < 160; i++) row[i] = malloc(100000 + (size_t)i);
+    CHECK(status_kb("VmRSS:") < had + 16 * 1024 + 4 * 1024);
+    for (int i = 0; i < 160; i++) free(row[i]);
   }
   if (!before) CHECK(status_kb("VmRSS:") < 100 * 1024);
   CHECK(munlockall() == 0);
