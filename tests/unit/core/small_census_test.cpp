@@ -30,6 +30,7 @@ extern "C" {
 unsigned char je_sz_size2index_tab[512];
 size_t je_sz_index2size_tab[64] = {64, 128};
 jemalloc_arena *jepriv_arenas[1];
+bool jepriv_opt_cache_oblivious = true;
 int jepriv_mallctl(const char *name, void *out, size_t *, void *in, size_t) {
   if (strcmp(name, "arenas.nbins") == 0) {
     g_questions++;
