@@ -13,8 +13,9 @@
 #include <string.h>
 
 namespace {
-unsigned g_questions; ///< calls about slabs
-unsigned g_decays;
+unsigned g_questions;                ///< calls about slabs
+unsigned g_decays, g_purges;         ///< purges: all at once
+size_t g_active, g_dirty;            ///< pages of the arena
 unsigned g_from_cache, g_from_arena; ///< objects
 bool g_starts;                       ///< the fake can create arenas
 size_t g_growth;                     ///< growth limit of arena 0
@@ -69,7 +70,10 @@ int jepriv_mallctlbymib(const size_t *mib, size_t parts, void *out, size_t *, vo
     return *static_cast<size_t *>(out) = kSlot[index], 0;
   }
 }
-void jepriv_arena_decay(jemalloc_thread *, jemalloc_arena *, bool, bool) { g_decays++; }
+void jepriv_arena_decay(jemalloc_thread *, jemalloc_arena *, bool, bool all) {
+  g_decays++;
+  g_purges += all;
+}
 void *jepriv_malloc(size_t) { return g_from_cache++, g_object; }
 void *jepriv_mallocx(size_t, int flags) {
   EXPECT_TRUE(flags & smalloc::kJeNoTcache);
@@ -81,8 +85,9 @@ void *jepriv_rallocx(void *, size_t, int) { abort(); }
 size_t jepriv_xallocx(void *, size_t, size_t, int) { abort(); }
 void jepriv_dallocx(void *, int) {}
 void jepriv_arena_basic_stats_merge(jemalloc_thread *, jemalloc_arena *, unsigned *, const char **,
-                                    ssize_t *, ssize_t *, size_t *, size_t *, size_t *) {
-  abort();
+                                    ssize_t *, ssize_t *, size_t *active, size_t *dirty, size_t *) {
+  *active += g_active;
+  *dirty += g_dirty;
 }
 void jepriv_tcache_gc_event_handler(jemalloc_thread *, uint64_t) { abort(); }
 void jepriv_tcache_gc_dalloc_event_handler(jemalloc_thread *, uint64_t) { abort(); }
@@ -108,7 +113,7 @@ struct SmallCensusTest : testing::Test {
     std::construct_at(&g_small);
     g_small.configure(region, heap_config);
     t_small = {};
-    g_questions = g_decays = g_from_cache = g_from_arena = 0;
+    g_questions = g_decays = g_purges = g_from_cache = g_from_arena = 0;
     g_growth = 0;
     g_starts = true;
     g_while_starting = nullptr;
@@ -155,6 +160,28 @@ TEST_F(SmallCensusTest, JemallocIsAskedOnlyOnceItRuns) {
   FakeOs::clock_ns += kSecond;
   EXPECT_TRUE(asks());
   EXPECT_EQ(g_decays, 4u);
+}
+
+// A heap that has emptied gives all back at once, since the program may never call again. A heap that
+// is filled and emptied in turns would fault its pages in again each time.
+TEST_F(SmallCensusTest, AHeapThatIsFilledInTurnsKeepsItsPages) {
+  ASSERT_TRUE(g_small.start());
+  const auto frees = [](size_t active, size_t dirty) {
+    g_active = active, g_dirty = dirty;
+    FakeOs::clock_ns += kSecond / 10;
+    for (unsigned i = 0; i < 4; i++) // every fourth event
+      g_small.tick(nullptr, true);
+    return g_purges;
+  };
+  EXPECT_EQ(frees(10000, 5000), 0u);
+  EXPECT_EQ(frees(7000, 8000), 1u); // emptied
+  EXPECT_EQ(frees(2000, 5000), 2u); // further
+  EXPECT_EQ(frees(10, 2000), 3u);
+  EXPECT_EQ(frees(9000, 1000), 3u); // filled again
+  EXPECT_EQ(frees(4000, 6000), 3u); // emptied again
+  EXPECT_EQ(frees(10, 9990), 3u);
+  FakeOs::clock_ns += 3 * kSecond;
+  EXPECT_EQ(frees(10, 9990), 4u); // no turn for long
 }
 
 TEST_F(SmallCensusTest, AHeapThatCannotStartIsNeverAsked) {
