@@ -47,7 +47,7 @@ std::string words_of(int error) {
   case ENOENT:
   case ENODEV:
   case EOPNOTSUPP:
-    return "there is no PMU here that tells addresses";
+    return "this machine has no PMU that reports data addresses";
   default:
     return std::string("the kernel refuses the event: ") + std::strerror(error);
   }

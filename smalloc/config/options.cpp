@@ -192,7 +192,7 @@ const Key kKeys[] = {
     {"pages", set_pages, "thp, hugetlb, 1g, mthp or base"},
     {"force", [](Text v, Options &o) { return parse_switch(v, o.force); }, kSwitch},
     {"budget", set_budget, "2m to 64t, such as 512m, or 1% to 100%"},
-    {"only-ours", [](Text v, Options &o) { return parse_switch(v, o.only_ours); }, kSwitch},
+    {"only-advised", [](Text v, Options &o) { return parse_switch(v, o.only_advised); }, kSwitch},
     {"cache",
      [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
      "0 to 64t, such as 64m"},

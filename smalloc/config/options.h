@@ -78,9 +78,9 @@ struct Options {
   /// reserve:256g: address space to reserve, in bytes. 0: 1 TiB, less under RLIMIT_AS.
   uint64_t reserve_bytes = 0;
 
-  /// True for `only-ours:on`. With THP=always the kernel then gives superpages to the memory that
-  /// libsmalloc advises and to no other. Child processes inherit the setting.
-  bool only_ours = false;
+  /// True for `only-advised:on`. With THP=always the kernel then gives superpages to the memory
+  /// that libsmalloc advises and to no other. Child processes inherit the setting.
+  bool only_advised = false;
 
   /// stats:off, or words with + between them: exit (a table on standard error when the program
   /// ends), json (the same as JSON), jemalloc (the private jemalloc's report too), sites (charge

@@ -230,7 +230,7 @@ bool Runtime::start_region() {
   PageFallback::Config page_fallback_config;
   page_fallback_config.asked = o.pages;
   page_fallback_config.force = o.force;
-  page_fallback_config.only_ours = o.only_ours;
+  page_fallback_config.only_advised = o.only_advised;
   page_fallback_config.directed_gigantic = modules_name_page(kGiganticShift);
   page_fallback_config.sysfs = o.sysfs;
   if (o.budget_percent && (o.pages == PageBacking::kHugetlb || o.pages == PageBacking::kGigantic))

@@ -63,7 +63,7 @@ bool set_source(Text v, LiveOptions &o) {
 }
 bool set_policy(Text v, LiveOptions &o) {
   o.paper_policy = v.is("paper");
-  return o.paper_policy || v.is("ours");
+  return o.paper_policy || v.is("smalloc");
 }
 bool set_size(Text v, uint64_t &bytes) {
   constexpr uint64_t kMostBytes = uint64_t{64} << 40;
@@ -96,7 +96,7 @@ const LiveKey kLiveKeys[] = {
      "accesses, 1 to 16777216"},
     {"numa_clock", [](Text v, LiveOptions &o) { return set_between(v, 100, 1000000, o.clock_us); },
      "microseconds, 100 to 1000000"},
-    {"numa_policy", set_policy, "ours or paper"},
+    {"numa_policy", set_policy, "smalloc or paper"},
     {"numa_bind", [](Text v, LiveOptions &o) { return set_switch(v, o.bind_threads); }, kSwitch},
     {"numa_stop", [](Text v, LiveOptions &o) { return set_switch(v, o.stop_threads); }, kSwitch},
     {"numa_rate", [](Text v, LiveOptions &o) { return set_size(v, o.rate_bytes); }, kSize},

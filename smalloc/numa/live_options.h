@@ -33,7 +33,7 @@ struct LiveOptions {
   /// numa_clock:1000 microseconds of processor time between two samples of the clock source. A
   /// sample costs about 2.
   unsigned clock_us = 1000;
-  /// True for `numa_policy:paper`, PolicyOptions::paper(). False for `ours`, smalloc's own policy.
+  /// True for `numa_policy:paper`, PolicyOptions::paper(). False for `smalloc`.
   bool paper_policy = false;
   /// numa_bind:on: binds threads to nodes round robin, as the paper's experiments did.
   bool bind_threads = false;

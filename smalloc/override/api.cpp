@@ -192,9 +192,9 @@ __attribute__((constructor(101))) void begin() {
   smalloc::remember_start_images();
   if (!smalloc::g_small.ready())
     smalloc::set_table_aside();
-  if (g_runtime.options().only_ours && smalloc::kLinux.only_advised_superpages() != 0)
+  if (g_runtime.options().only_advised && smalloc::kLinux.only_advised_superpages() != 0)
     g_runtime.warn(
-        "only-ours: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
+        "only-advised: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
         "under THP=always other memory of the program gets them, too");
   const smalloc::Options &o = g_runtime.options();
   if (has_to_report(o))

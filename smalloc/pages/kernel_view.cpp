@@ -41,7 +41,7 @@ struct Reader {
       if (current == count)
         current = kNobody;
       else
-        view.mappings_ours++;
+        view.mappings_of_heaps++;
       return;
     }
     if (current == kNobody)

@@ -15,7 +15,7 @@ struct KernelView {
   };
   Heap heaps[SMALLOC_LIVE_HEAPS] = {}; ///< in the order of ask_kernel()'s `heaps`
   Heap total = {};
-  uint64_t mappings_ours = 0, mappings_all = 0;
+  uint64_t mappings_of_heaps = 0, mappings_all = 0;
   bool known = false; ///< false: no /proc
 };
 

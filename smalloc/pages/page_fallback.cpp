@@ -97,7 +97,7 @@ void PageFallback::init(const OsHooks &os, const Config &config, Counters &count
   steps_ = 0;
   directed_gigantic_ = false;
   settings_ = read_page_settings(os, config.sysfs);
-  if (config.only_ours) // libsmalloc's advice still counts; unadvised memory gets none
+  if (config.only_advised) // libsmalloc's advice still counts; unadvised memory gets none
     settings_.superpage.unadvised = settings_.medium.unadvised = false;
 
   for (PageKind kind : {PageKind::kGigantic, PageKind::kHugetlb}) {

@@ -23,8 +23,8 @@ public:
     PageBacking asked = PageBacking::kThp;
     bool force = false; ///< force:on: transparent superpages although the administrator switched
                         ///< them off
-    bool only_ours = false; ///< unadvised memory gets none, whatever the administrator's switch
-                            ///< says
+    bool only_advised = false; ///< unadvised memory gets none, whatever the administrator's switch
+                               ///< says
     bool directed_gigantic = false; ///< some directive names pages of 1 GiB
     const char *sysfs = "/sys";
     /// Most superpages that this process may have from the pools.

@@ -83,7 +83,7 @@ void heap_rows(Table &t) {
     row(t, "  coverage").number(percent(h.superpage_bytes, h.resident_bytes)).put(" % of ");
     t.bytes(h.resident_bytes).put(": ").put(g_live.string(live.heaps[i].name)).put_char('\n');
   }
-  row(t, "mappings").number(view.mappings_ours).put(" ours of ");
+  row(t, "mappings").number(view.mappings_of_heaps).put(" of libsmalloc, ");
   t.number(view.mappings_all).put(" in the process\n");
 }
 

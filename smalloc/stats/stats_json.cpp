@@ -157,7 +157,7 @@ void print_statistics_json(const StatisticsSink &sink) {
   json.key("resident_bytes").number(view.total.resident_bytes);
   json.key("superpage_bytes").number(view.total.superpage_bytes);
   json.key("coverage").share(view.total.superpage_bytes, view.total.resident_bytes);
-  json.key("mappings").raw("{\"ours\":").number(view.mappings_ours);
+  json.key("mappings").raw("{\"libsmalloc\":").number(view.mappings_of_heaps);
   json.raw(",\"process\":").number(view.mappings_all).raw("}");
   write_heaps(json, live, view);
   json.key("agent");

@@ -115,7 +115,8 @@ void explain_gaps(const Options &options, const Profile &p) {
       orphan != p.traces.end())
     print_note(fmt::format(
         "{} of {} traces come from processes whose own traces belong to the analysis, such as {} "
-        "from process {}: without them what it inherited is nobody's, and it counts as a run",
+        "from process {}: without them what it inherited belongs to no site, and it counts as a "
+        "run",
         std::count_if(p.traces.begin(), p.traces.end(), is_orphan), p.traces.size(), orphan->path,
         printable(orphan->parent)));
   if (options.directives.empty())

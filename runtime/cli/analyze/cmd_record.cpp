@@ -165,7 +165,7 @@ void note_run(const std::string &path, pid_t child, const std::vector<std::strin
 
 // Warns that there is no trace, with the reason as far as it shows from outside.
 void warn_of_nothing(const std::string &program, const std::string &pattern, int status) {
-  std::string why = "the command loaded no library of ours, or ended before it could write",
+  std::string why = "the command loaded no library of smalloc, or ended before it could write",
               hint = "smalloc doctor " + program;
   if (const int error = lack_of_room(fs::path(expand_file_name(pattern)).parent_path().string())) {
     why = "there is no room for a trace: " + error_text(error);
@@ -322,15 +322,16 @@ std::function<int()> declare(CLI::App &app) {
                  "rate begins at 1, or at --rate, and falls as the program comes to more")
       ->type_name("N")
       ->check(from_one_to(trace::kMostSampledRegions, "a number of regions"));
-  app.add_option("--source", options->source,
-                 "Who tells data accesses: pmu, samples of those that miss the TLB; instrumented, "
-                 "the program itself; faults, first touches alone; auto: the program if it can, "
-                 "else the PMU if there is one")
+  app.add_option(
+         "--source", options->source,
+         "Source of the data accesses: pmu, samples of those that miss the TLB; instrumented, "
+         "the program itself; faults, first touches alone; auto: the program if it can, "
+         "else the PMU if there is one")
       ->type_name("SOURCE")
       ->check(CLI::IsMember({"auto", "pmu", "instrumented", "faults"}).description(""));
-  app.add_option(
-         "--period", options->period,
-         "Of so many events the PMU tells one (1009 TLB misses; 65536 operations with IBS or SPE)")
+  app.add_option("--period", options->period,
+                 "The PMU reports one of this many events (1009 TLB misses; 65536 operations with "
+                 "IBS or SPE)")
       ->type_name("N")
       ->check(from_one_to(uint64_t{1} << 32, "a number"));
   app.add_flag("-n,--dry-run", options->dry_run,

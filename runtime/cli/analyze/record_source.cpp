@@ -52,7 +52,7 @@ RecordSource choose_source(const std::string &wanted, uint64_t period, bool tell
   if (!found.event && wanted == "pmu")
     throw Failure{"cannot record from the PMU", "--source pmu", found.obstacle,
                   "smalloc record --source auto takes what there is", kRunFailed};
-  const std::string instead = tells_accesses ? "the program tells its data accesses itself"
+  const std::string instead = tells_accesses ? "the program records its data accesses itself"
                                              : "no data accesses are recorded (compile with "
                                                "-fplugin-arg-smalloc-profile-generate)";
   if (!found.event) {

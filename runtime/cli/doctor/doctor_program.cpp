@@ -59,11 +59,12 @@ void check_own_allocator(const ElfImage &image, Checks &checks) {
     return; // these are the functions of libsmalloc.a
   for (const char *name : {"free", "realloc"})
     if (defines(image, name)) {
-      checks.push_back({"program-allocator", Verdict::kFail, name,
-                        fmt::format("it defines {}() itself, which would receive our pointers, so "
-                                    "superpages stay off",
-                                    name),
-                        "# leave its own allocator out of the build"});
+      checks.push_back(
+          {"program-allocator", Verdict::kFail, name,
+           fmt::format("it defines {}() itself, which would receive pointers of libsmalloc, so "
+                       "superpages stay off",
+                       name),
+           "# leave its own allocator out of the build"});
       return;
     }
   if (defines(image, "_ZdlPv"))

@@ -58,7 +58,7 @@ void check_first_touch(const SystemView &system, Checks &checks) {
   if (super.empty() || base.empty()) {
     checks.push_back({"first-touch", Verdict::kOk, nullptr,
                       "first touch of a superpage: not known here: the kernel (before 5.14) or a "
-                      "limit of memory lets nobody touch pages in advance",
+                      "limit of memory does not allow pages to be touched in advance",
                       ""});
     return;
   }

@@ -106,7 +106,7 @@ std::string directives_for(const Options &options, const std::string &program, c
       print_note(fmt::format("{}: was slower than on base pages with {}: runs on them", program,
                              directives::slower_input_count(*file)
                                  ? "this input"
-                                 : "more inputs than are told apart"));
+                                 : "more inputs than the history distinguishes"));
     if (const std::string off =
             deviations_text(deviations_json(deviations_of(history, target.build_id)));
         !off.empty())

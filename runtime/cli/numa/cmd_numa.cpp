@@ -133,8 +133,8 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) 
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   sub->add_option("--policy", q.policy,
-                  "ours (default) or paper: dominant node, nothing else asked")
-      ->check(CLI::IsMember({"ours", "paper"}).description(""))
+                  "smalloc (default) or paper: dominant node, nothing else asked")
+      ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
       ->type_name("NAME");
   sub->add_option("--intervals", q.intervals, "Pieces that the trace is cut into (default 30)")
       ->check(CLI::Range(1, 10000).description(""))
@@ -226,7 +226,7 @@ std::function<int()> declare(CLI::App &app) {
   top->callback(
       [options] { options->run = [](const Options &o) { return numa_top(o.top, o.output); }; });
   CLI::App *record = app.add_subcommand(
-      "record", "Run a command with page migration and write down every move; its status is ours");
+      "record", "Run a command with page migration and write down every move; returns its status");
   declare_live(record, options);
   record
       ->add_option(
@@ -237,8 +237,8 @@ std::function<int()> declare(CLI::App &app) {
       ->type_name("NAME");
   record
       ->add_option("--policy", options->live.policy,
-                   "ours (default) or paper: dominant node, nothing else asked")
-      ->check(CLI::IsMember({"ours", "paper"}).description(""))
+                   "smalloc (default) or paper: dominant node, nothing else asked")
+      ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
       ->type_name("NAME");
   record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
   record->add_flag("--stop-threads", options->live.stop,

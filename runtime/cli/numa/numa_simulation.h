@@ -16,7 +16,7 @@
 namespace smalloc::cli {
 
 struct SimulationRequest {
-  std::string trace, machine = "server-4", topology, policy = "ours", bind = "compact";
+  std::string trace, machine = "server-4", topology, policy = "smalloc", bind = "compact";
   unsigned intervals = 30, sample = 16, content = 1024, shrink = 1;
   unsigned tlb_shrink = 0; // 0: same as shrink
   unsigned horizon = 10, freeze = 3;

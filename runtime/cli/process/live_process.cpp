@@ -205,7 +205,7 @@ void add_kernel_view(LiveView &view, const std::string &smaps) {
       });
       current = found == view.heaps.end() ? nullptr : &*found;
       view.mappings_all++;
-      view.mappings_ours += current != nullptr;
+      view.mappings_of_heaps += current != nullptr;
       continue;
     }
     const size_t colon = line.find(':');

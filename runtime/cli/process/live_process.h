@@ -38,7 +38,7 @@ struct LiveView {
   std::vector<LiveHeap> heaps;
   std::vector<std::pair<std::string, uint64_t>> counters;
   std::vector<LiveSite> sites; // largest first
-  uint64_t mappings_ours = 0, mappings_all = 0;
+  uint64_t mappings_of_heaps = 0, mappings_all = 0;
   uint32_t policy = 0, bar_thousandths = 0, phases = 0; // enum smalloc_live_policy
   uint64_t superpages_supply = 0, superpages_claimed = 0, superpages_taken = 0;
 };

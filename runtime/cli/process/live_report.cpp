@@ -129,8 +129,9 @@ std::string work_text(const Json &document) {
              n("migrations"), n("migrations") == 1 ? "" : "s", n("migration_ns") / 1000000,
              n("superpages_now") - std::min(n("superpages_broken"), n("superpages_now")),
              n("superpages_peak"), n("superpages_broken"), n("superpages_mended")) +
-         fmt::format("fallbacks to malloc: {}; mappings: {} ours of {}\n", n("fallbacks"),
-                     document["mappings"]["ours"].dump(), document["mappings"]["process"].dump());
+         fmt::format("fallbacks to malloc: {}; mappings: {} of libsmalloc, {} in the process\n",
+                     n("fallbacks"), document["mappings"]["libsmalloc"].dump(),
+                     document["mappings"]["process"].dump());
 }
 
 } // namespace
@@ -167,32 +168,32 @@ Json live_document(const LiveView &view, int pid, const std::string &program, ui
         {"page_bytes_directed", site.directive ? Json(uint64_t{1} << site.page_shift) : Json()},
         {"superpages_predicted", site.directive ? Json(site.superpages_predicted) : Json()},
         {"estimated", site.small_seen && view.tracking == 1}});
-  return Json{{"schema", "smalloc.stats/1"},
-              {"pid", pid},
-              {"program", program},
-              {"state", "running"},
-              {"strategy", choice(kStrategies, view.strategy)},
-              {"thp", text_or_null(view.thp)},
-              {"machine", text_or_null(view.machine)},
-              {"seconds",
-               now_ns > view.started_ns ? (now_ns - view.started_ns) / 1000000000u : uint64_t{0}},
-              {"tracking", choice(kTracking, view.tracking)},
-              {"sample_bytes", view.sample_bytes ? Json(view.sample_bytes) : Json()},
-              {"resident_bytes", resident},
-              {"superpage_bytes", superpages},
-              {"coverage", share(superpages, resident)},
-              {"mappings", Json{{"ours", view.mappings_ours}, {"process", view.mappings_all}}},
-              {"heaps", heaps},
-              {"agent", view.policy
-                            ? Json{{"policy", choice(kPolicies, view.policy)},
+  return Json{
+      {"schema", "smalloc.stats/1"},
+      {"pid", pid},
+      {"program", program},
+      {"state", "running"},
+      {"strategy", choice(kStrategies, view.strategy)},
+      {"thp", text_or_null(view.thp)},
+      {"machine", text_or_null(view.machine)},
+      {"seconds",
+       now_ns > view.started_ns ? (now_ns - view.started_ns) / 1000000000u : uint64_t{0}},
+      {"tracking", choice(kTracking, view.tracking)},
+      {"sample_bytes", view.sample_bytes ? Json(view.sample_bytes) : Json()},
+      {"resident_bytes", resident},
+      {"superpage_bytes", superpages},
+      {"coverage", share(superpages, resident)},
+      {"mappings", Json{{"libsmalloc", view.mappings_of_heaps}, {"process", view.mappings_all}}},
+      {"heaps", heaps},
+      {"agent", view.policy ? Json{{"policy", choice(kPolicies, view.policy)},
                                    {"bar_percent", share(view.bar_thousandths, 1000)},
                                    {"superpages_supply", view.superpages_supply},
                                    {"superpages_claimed_by_others", view.superpages_claimed},
                                    {"superpages_taken", view.superpages_taken},
                                    {"phases", view.phases}}
                             : Json()},
-              {"counters", counters},
-              {"sites", sites}};
+      {"counters", counters},
+      {"sites", sites}};
 }
 
 std::string live_text(const Json &document, Colour colour, const std::string &folder) {

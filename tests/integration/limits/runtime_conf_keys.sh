@@ -5,14 +5,14 @@
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 warnings() { SMALLOC_CONF=$1 LD_PRELOAD=$LIB /bin/true 2>err || { echo "status $?"; return; }; grep -c '^smalloc: warning: SMALLOC_CONF: ' err || true; }
-[ "$(warnings heap:auto,pages:thp,budget:10%,cache:64m,stats:off,promote:auto,demote:auto,debug:off,abort:false,force:off,only-ours:off)" = 0 ] || fail "a good line warns: $(cat err)"
+[ "$(warnings heap:auto,pages:thp,budget:10%,cache:64m,stats:off,promote:auto,demote:auto,debug:off,abort:false,force:off,only-advised:off)" = 0 ] || fail "a good line warns: $(cat err)"
 [ "$(warnings nonsense:1,heap:auto)" = 1 ] || fail "unknown key"
 expect_match err "'nonsense:1' is not a known key"
 [ "$(warnings heap:all)" = 1 ] || fail "bad value"
 expect_match err "'heap:all' has a value that is not understood: heap is auto, off, superpage, migrate or guest; the default is taken"
 # For each key: one line that names the key, its value and the valid values; the program runs with
 # the default.
-for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-ours:2 cache:64q promote:now demote:often walk_near:many \
+for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-advised:2 cache:64q promote:now demote:often walk_near:many \
   walk_far:1000000 reserve:1m reserve:900t stats:often rate:0 rate:2 rate:x samples:0 samples:x samples:1048577 debug:2 abort:never static:maybe text:2 stats_file: stats_file:s.%q sysfs:; do
   [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
   expect_match err "'$bad' has a value that is not understood: ${bad%%:*} is .*; the default is taken"

@@ -39,8 +39,8 @@ faster() { # POLICY NS: "percent moves"
   python3 -c 'import json; s = next(s for s in json.load(open("out"))["schemes"] if s["name"] == "cache-misses"); print(s["faster_percent"], s["moved_base_pages"])'
 }
 read -r dear moved <<<"$(faster paper 85000)"
-read -r declined stayed <<<"$(faster ours 85000)"
-read -r cheap went <<<"$(faster ours 2000)"
+read -r declined stayed <<<"$(faster smalloc 85000)"
+read -r cheap went <<<"$(faster smalloc 2000)"
 python3 -c "
 assert $dear < 0 and $moved > 100, 'the dominant node was to lose: $dear %, $moved pages'
 assert $declined >= 0 and $stayed < $moved / 10, 'the benefit test was to decline: $declined %, $stayed pages'

@@ -23,7 +23,7 @@ for row in 'process: +[0-9]+ \(t\)' 'heaps: +running, strategy guest' 'big objec
   'superpages: +32 now, peak 32' '  coverage: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB: big objects, superpages at first touch' \
   'this run: +64\.0 MiB on superpages, 16352 page faults and about 0\.0[0-9] s of first touches saved' \
   'coverage at the peak: +(9[0-9]|100) % of 6[0-9]\.[0-9] MiB' 'first-touch guard: +withheld nothing' \
-  'superpages at first touch: +32, first-touch faults saved 16352' 'mappings: +[0-9]+ ours' 'fallbacks to malloc: +0' \
+  'superpages at first touch: +32, first-touch faults saved 16352' 'mappings: +[0-9]+ of libsmalloc' 'fallbacks to malloc: +0' \
   'site: +00000000000010[0-9a-f]{2} 64\.0 MiB requested, (64|65|66)\.[0-9] MiB live, peak 6[0-9]\.[0-9] MiB, 32 superpages, 6[0-9]\.[0-9] MiB of 6[0-9]\.[0-9] MiB got superpages, in matrix test\.c:[0-9]+' \
   'site: .* 9\.5 MiB requested, about 0 B live, peak [0-9.]+ (B|KiB), in nodes'; do
   expect_match err "^smalloc: $row"

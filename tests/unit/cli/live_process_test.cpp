@@ -72,7 +72,7 @@ TEST(LiveProcess, SmapsAreCountedByHeap) {
                   "f000-fff0 r--p 0 0:0 0 /lib/x\nRss: 100 kB\n");
   EXPECT_EQ(view->heaps[0].resident_bytes, 28u * 1024);
   EXPECT_EQ(view->heaps[0].superpage_bytes, 18u * 1024);
-  EXPECT_EQ(view->mappings_ours, 2u);
+  EXPECT_EQ(view->mappings_of_heaps, 2u);
   EXPECT_EQ(view->mappings_all, 3u);
   const auto document = live_document(*view, 4711, "app", 3000000000);
   EXPECT_EQ(document["coverage"], 0.642);

@@ -53,7 +53,7 @@ TEST(RecordSource, TheProgramWhereItTells) {
 TEST(RecordSource, WithoutAPmuItIsSaidOnceOrAnError) {
   const RecordSource source = choose_source("auto", 0, false, probe(false));
   EXPECT_TRUE(source.setting.empty());
-  EXPECT_TRUE(source.note.starts_with("there is no PMU here that tells addresses; "))
+  EXPECT_TRUE(source.note.starts_with("this machine has no PMU that reports data addresses; "))
       << source.note;
   EXPECT_EQ(source.note.find('\n'), std::string::npos);
   EXPECT_THROW(choose_source("pmu", 0, false, probe(false)), Failure);

@@ -45,7 +45,7 @@ TEST(Options, EveryKey) {
   EXPECT_EQ(parse("budget:10%").budget_percent, 10u);
   EXPECT_EQ(parse("pages:1g").pages, PageBacking::kGigantic);
   EXPECT_EQ(parse("pages:mthp").pages, PageBacking::kMedium);
-  EXPECT_TRUE(parse("only-ours:on").only_ours);
+  EXPECT_TRUE(parse("only-advised:on").only_advised);
   EXPECT_EQ(parse("demote:off").demote_percent, 0u);
   EXPECT_EQ(parse("demote:25%").demote_percent, 25u);
   EXPECT_EQ(parse("demote:25%,demote:auto").demote_percent, 10u);
@@ -76,7 +76,7 @@ TEST(Options, BadValuesKeepTheDefault) {
   for (const char *bad :
        {"heap:",           "heap",         "heap:Split",  "budget:0",
         "budget:0%",       "budget:1m",    "budget:100t", "reserve:0",
-        "reserve:1m",      "reserve:100t", "cache:100t",  "only-ours:2",
+        "reserve:1m",      "reserve:100t", "cache:100t",  "only-advised:2",
         "walk_far:100001", "pages:4k",     "budget:101%", "budget:-1",
         "cache:64q",       "cache:m",      "promote:1",   "walk_near:x",
         "demote:x",        "demote:0%",    "demote:101%", "demote:%",

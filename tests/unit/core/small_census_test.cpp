@@ -162,8 +162,8 @@ TEST_F(SmallCensusTest, JemallocIsAskedOnlyOnceItRuns) {
   EXPECT_EQ(g_decays, 4u);
 }
 
-// A heap that has emptied gives all back at once, since the program may never call again. A heap that
-// is filled and emptied in turns would fault its pages in again each time.
+// A heap that has emptied gives all back at once, since the program may never call again. A heap
+// that is filled and emptied in turns would fault its pages in again each time.
 TEST_F(SmallCensusTest, AHeapThatIsFilledInTurnsKeepsItsPages) {
   ASSERT_TRUE(g_small.start());
   const auto frees = [](size_t active, size_t dirty) {

@@ -69,12 +69,12 @@ TEST(AddressEvents, Spe) {
 TEST(AddressEvents, WhyThereIsNone) {
   FakeKernel kernel;
   EXPECT_EQ(find_address_event(kernel.probe(), 1000, "no such table").obstacle,
-            "there is no PMU here that tells addresses");
+            "this machine has no PMU that reports data addresses");
   kernel.files["/sys/bus/event_source/devices/ibs_op/type"] = "11\n";
   for (const auto &[error, words] :
        {std::pair(EACCES, "events are closed to you (kernel.perf_event_paranoid)"),
         {ENOSYS, "perf_event_open is forbidden here"},
-        {ENOENT, "there is no PMU here that tells addresses"}}) {
+        {ENOENT, "this machine has no PMU that reports data addresses"}}) {
     kernel.error = error;
     const FoundEvent found = find_address_event(kernel.probe(), 1000, "no such table");
     EXPECT_FALSE(found.event);

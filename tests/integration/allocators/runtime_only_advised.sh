@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# With `only-ours:on`, on a system with THP `always`, the program's own memory stays on base pages.
+# With `only-advised:on`, on a system with THP `always`, the program's own memory stays on base pages.
 # libsmalloc's memory gets superpages, at first touch and by promotion. A kernel before 6.18 cannot
 # do this, and one line says so.
 . "$(dirname "$0")/../support/lib.sh"
@@ -26,8 +26,8 @@ int main(void) {
   return 0;
 }
 E
-SMALLOC_CONF=heap:guest,only-ours:on,populate:always,debug:on expect_status 0 ours ./t
-if grep -q 'warning: only-ours:' err; then
+SMALLOC_CONF=heap:guest,only-advised:on,populate:always,debug:on expect_status 0 ours ./t
+if grep -q 'warning: only-advised:' err; then
   [ "$(grep -c warning: err)" = 1 ] || { cat err; fail "not exactly one line"; }
   expect_match out '^flags 0 ours 1'
   skip "the kernel cannot keep superpages to advised memory; one line says so"
@@ -43,5 +43,5 @@ if [ "$(thp_mode)" != always ]; then
 fi
 ours ./t >out
 expect_match out ' other (2[0-9]|3[0-2])$'
-SMALLOC_CONF=heap:guest,only-ours:on,populate:always,debug:on expect_status 0 ours ./t
+SMALLOC_CONF=heap:guest,only-advised:on,populate:always,debug:on expect_status 0 ours ./t
 expect_match out '^flags 3 ours 1 promoted 0->1 other 0$'
