@@ -58,8 +58,9 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
     first_ = end;
   requested_ += requested;
   const auto at = reinterpret_cast<uintptr_t>(p);
-  constexpr size_t kLeastMappedBytes = size_t{128} << 10; // glibc's smallest M_MMAP_THRESHOLD
-  const bool outside = p && bytes < kLeastMappedBytes && at >= end;
+  // glibc's smallest M_MMAP_THRESHOLD, until set_step() raises it.
+  constexpr size_t kLeastMappedBytes = size_t{128} << 10;
+  const bool outside = p && (bytes < kLeastMappedBytes || step_ != 0) && at >= end;
   if (advised_ == 0 && requested_ >= kLeastBytes) {
     set_step(kStepBytes);
     advised_ = align_up(end, kSuperpageBytes);
