@@ -86,7 +86,7 @@ void Runtime::wake_helper() {
   const bool follows = joining_heap_.waits() && options_.promoter != Promoter::kCalls;
   // A block of the new thread would lie at the end of malloc's heap, which could not be given back
   // below it. So the heap of small objects serves from now on.
-  if (watches || mends || follows)
+  if (follows)
     outgrown_.store(true, std::memory_order_relaxed);
   if (watches || mends || follows || options_.promoter == Promoter::kThread)
     promotion_thread_wake(kPromotionWork);
