@@ -221,6 +221,8 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
       !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed())
     t_small.other_arena =
         !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
+  if (joining_heap_.has_grown())
+    g_small.yield_pages();
   if (joining_heap_.waits())
     wake_helper();
 }

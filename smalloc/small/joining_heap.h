@@ -37,13 +37,15 @@ public:
   static constexpr size_t kLeastBytes = size_t{8} << 20;
 
   /// False if the size classes serve the request without waste, and faster. An array that doubles
-  /// as it grows (a vector, a string, a buffer) requests powers of two, or three times one. Above
-  /// kMostExact bytes a size class takes a page more than its objects need.
+  /// as it grows (a vector, a string, a buffer) requests powers of two, or three times one. From
+  /// kLeastPagesBytes to kMostCachedBytes the classes have the distance of pages, and jemalloc joins
+  /// free pages.
   static bool takes(size_t bytes) {
     const size_t lowest = bytes & (size_t{0} - bytes);
-    return bytes > kMostExact || (bytes != lowest && bytes != 3 * lowest);
+    return bytes > kMostExact ? bytes <= kLeastPagesBytes || bytes > kMostCachedBytes
+                              : bytes != lowest && bytes != 3 * lowest;
   }
-  static constexpr size_t kMostExact = 8192;
+  static constexpr size_t kMostExact = 8192, kLeastPagesBytes = size_t{16} << 10;
   static constexpr size_t kMostCachedBytes = size_t{32} << 10;
   /// True for a large request of any caller. Size classes would leave up to a fifth of its pages
   /// unused: four share a doubling. On superpages these pages are resident. Up to kMostCachedBytes
@@ -67,6 +69,15 @@ public:
   /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
   /// since the last call. For the helper thread.
   unsigned look_ahead(const OsHooks &os);
+  /// True once for each kGrowthBytes by which the heap has grown, also after it was trimmed.
+  bool has_grown() {
+    const uintptr_t seen = grown_to_.load(std::memory_order_relaxed), now = highest_;
+    if (now >= seen && now - seen < kGrowthBytes)
+      return false;
+    grown_to_.store(now, std::memory_order_relaxed);
+    return now > seen;
+  }
+  static constexpr size_t kGrowthBytes = size_t{8} << 20;
   /// True if objects of kLeastLateBytes and more wait to be filled, or are being filled.
   bool waits() const {
     const uintptr_t late = late_;
@@ -98,10 +109,11 @@ private:
   size_t step_ = 0;      ///< the step that was set; 0: glibc's default
   uintptr_t first_ = 0,
             advised_ = 0; ///< end of the heap at the first look; end of the advised part
-  std::atomic<uintptr_t> highest_{0}; ///< end of the highest object so far
-  uintptr_t checkable_ = 0;           ///< highest_ at the look before
-  uintptr_t checked_ = 0;             ///< end of the examined units
-  uintptr_t advised_from_ = 0;        ///< start of the advised part behind the last gap
+  std::atomic<uintptr_t> grown_to_{0}; ///< highest_ when has_grown() was true, or the heap trimmed
+  std::atomic<uintptr_t> highest_{0};  ///< end of the highest object so far
+  uintptr_t checkable_ = 0;            ///< highest_ at the look before
+  uintptr_t checked_ = 0;              ///< end of the examined units
+  uintptr_t advised_from_ = 0;         ///< start of the advised part behind the last gap
   bool empty_ = false; ///< the program has left an advised unit empty: no more advice
   /// Objects that were requested long before they are filled: the unit that the program fills now
   /// (0: none), its filled pages at the last look, and the units given ahead of the fill.

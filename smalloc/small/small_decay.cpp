@@ -7,6 +7,7 @@
 // A heap that has emptied returns all unused pages at once, since the program may never call again.
 // Emptied means: more pages are unused than used, and more than cache: allows. A program that
 // empties its heap again soon has needed the pages in between: then they only decay.
+#include "smalloc/base/keep_errno.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/small/node_heaps.h"
 #include "smalloc/small/small_heap.h"
@@ -41,6 +42,13 @@ bool SmallHeap::takes_turns(size_t active, uint64_t now) {
   if (before != 0 && now - before <= kTurnNs && active > 2 * left)
     turns_until_ns_.store(now + kTurnNs, std::memory_order_relaxed);
   return now < turns_until_ns_.load(std::memory_order_relaxed);
+}
+
+void SmallHeap::yield_pages() {
+  if (!ready())
+    return;
+  KeepErrno keep;
+  jepriv_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
 }
 
 void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
