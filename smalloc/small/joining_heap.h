@@ -38,8 +38,8 @@ public:
 
   /// False if the size classes serve the request without waste, and faster. An array that doubles
   /// as it grows (a vector, a string, a buffer) requests powers of two, or three times one. From
-  /// kLeastPagesBytes to kMostCachedBytes the classes have the distance of pages, and jemalloc joins
-  /// free pages.
+  /// kLeastPagesBytes to kMostCachedBytes the classes have the distance of pages, and jemalloc
+  /// joins free pages.
   static bool takes(size_t bytes) {
     const size_t lowest = bytes & (size_t{0} - bytes);
     return bytes > kMostExact ? bytes <= kLeastPagesBytes || bytes > kMostCachedBytes
