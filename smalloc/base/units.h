@@ -20,6 +20,7 @@ inline constexpr size_t kDensePages = kPagesPerUnit - kPagesPerUnit * 2 / 100;
 /// Number of equal parts of a superpage for which OsHooks::parts_with_data() returns a bit.
 inline constexpr unsigned kUnitParts = 16;
 inline constexpr size_t kCacheLineBytes = 64;
+inline constexpr size_t kMallocAlignment = 16; ///< of malloc and operator new, for every size
 /// log2 of the page sizes, as directives and the words of cells name them.
 inline constexpr unsigned kBaseShift = 12, kMediumShift = 16, kGiganticShift = 30;
 

@@ -8,7 +8,8 @@
 // first unit is the probe. When the probe is filled, the units behind it are advised for
 // superpages, up to the window; the next unit is the new probe. The window bounds the waste. Units
 // given ahead that hold no data yet take at most max(kLeastWindow, 2 % of resident memory) for the
-// whole process. Objects that fill together share the window. A unit is examined in sixteenths, so
+// whole process. Objects that fill together share twice that: a program stops in the middle of a
+// unit on average. A unit is examined in sixteenths, so
 // that the next one is given before the program reaches it. Units that the program has filled
 // before the thread looked are skipped. A collapse saves none of their faults and waits for every
 // processor. The kernel refuses it (EAGAIN) for a unit in which another thread is faulting.
@@ -212,8 +213,7 @@ void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
 /// True if a loop has filled a unit; `with_data` has a bit for each part that holds data. The last
 /// part has data, or the loop has begun with the next unit. A quarter of the parts may hold zeros.
 bool BigObjects::is_filled(unsigned with_data, bool next_begun) {
-  return __builtin_popcount(with_data) >= static_cast<int>(kUnitParts * 3 / 4) &&
-         (next_begun || with_data >> (kUnitParts - 1));
+  return OsHooks::are_most(with_data) && (next_begun || with_data >> (kUnitParts - 1));
 }
 
 /// Counts the units given ahead that now hold the program's data: the same amount may be given in
@@ -277,8 +277,9 @@ bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o)
          region_->os().resident_pages(address(a, head + o.whole_units), kBasePageBytes) != 0;
 }
 
-/// Returns how many units may be given to an object that has `own` parts not yet filled. Objects
-/// that fill together share the window.
+/// Returns how many units may be given to an object that has `own` parts not yet filled, where all
+/// objects have `given`. An object may have its next unit before its last one is filled, or it would
+/// get every other unit.
 uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)()) {
   if (!window_) // once per look_ahead() call
     window_ = max_of(kLeastWindow, resident_bytes() / 50 / (kSuperpageBytes / kUnitParts));

@@ -47,7 +47,8 @@ constexpr long kFillingFaults = 64;
 /// Length of the short pauses after a growth, in quarters: a unit on base pages in front of the
 /// given units is not examined.
 constexpr long kFillingQuarters = 12;
-/// Least pause between two looks as a multiple of a look's time: while objects grow, and later.
+/// Least pause after a look that found no growth, as a multiple of the look's time: soon after a
+/// growth, and later.
 constexpr long kFillingPauses = 8, kPauseTimesLook = 20;
 constexpr unsigned kIdleIntervals = 50;
 // A collapse needs little, but other libraries' thread-local storage is included.
@@ -144,7 +145,8 @@ long next_pause(long pause, long used) {
 
 /// Looks at objects that are being filled until none has grown for kRestNs. The pause is the time
 /// in which the fastest object fills a quarter of a superpage. After a time without growth it is a
-/// quarter of that time. It is at least kFillingPauses times the time of a look.
+/// quarter of that time. It is at least the time of a look that found a growth, and else
+/// kFillingPauses times that.
 void look_ahead_of_fills() {
   long pause = kFillingNs, quarter = 2 * kFillingNs, rest = 0;
   uint64_t before = kLinux.now_ns();

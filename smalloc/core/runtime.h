@@ -288,7 +288,7 @@ private:
   void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
   void *process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   bool grows_out_of_base_pages(Slice slice, const void *p, size_t bytes);
-  void *grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller, bool dense);
+  void *grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller, bool half_filled);
   void *copy_of_big(const void *p, size_t bytes);
   void *small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);
   void *class_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell = nullptr);

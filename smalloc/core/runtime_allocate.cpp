@@ -13,7 +13,6 @@
 
 namespace smalloc {
 namespace {
-constexpr size_t kMallocAlignment = 16;
 /// True if a directive asks for superpages, and the agent keeps the site's objects on base pages
 /// until there is room.
 bool is_deferred(const smalloc_cell *cell) {
@@ -222,7 +221,7 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
     t_small.other_arena =
         !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
   if (joining_heap_.has_grown())
-    g_small.yield_pages();
+    g_small.purge();
   if (joining_heap_.waits())
     wake_helper();
 }

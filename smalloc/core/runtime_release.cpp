@@ -124,14 +124,15 @@ bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) 
 }
 
 /// Allocates a big object that replaces a smaller one of the same contents (heap:auto). The program
-/// is filling it. A large one is observed nevertheless, unless its first half and more is `dense`:
-/// then the program fills it upwards, so that superpages waste at most the last one.
-void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller, bool dense) {
+/// is filling it. A large one is observed nevertheless, unless the contents fill half of it: then the
+/// program fills it upwards, so that superpages waste at most the last one.
+void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller,
+                              bool half_filled) {
   BigRequest request;
   request.bytes = bytes;
   request.superpages_at_first_touch = request.if_cheap = true;
   request.promotable = options_.promote != PromotePolicy::kOff;
-  request.ahead = !dense && bytes >= kLeastAheadBytes && request.promotable;
+  request.ahead = !half_filled && bytes >= kLeastAheadBytes && request.promotable;
   request.history = FillHistory::key(cell ? static_cast<const void *>(cell) : caller, bytes);
   request.placement = cell ? g_placement.of(cell) : numa::Placement();
   return big_allocate(request, g_accounts.account_of(cell));

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 namespace smalloc {
+static_assert(JoiningHeap::kMostCachedBytes == kMostCached);
 /// Lets every request of usual alignment use the thread's cache, and this thread's others go to
 /// jemalloc for a while.
 void Runtime::arm_any() {
@@ -176,7 +177,6 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const voi
   if (!big) {
     if (SMALLOC_UNLIKELY(g_small.is_starting()) && !wait_for_start())
       return nullptr;
-    constexpr size_t kMallocAlignment = 16;
     if (joins_by_size(bytes) && !zero && alignment <= kMallocAlignment)
       return joining_allocate(nullptr, bytes);
     g_small.main_pages().lower_reach(0); // every full unit may be collapsed

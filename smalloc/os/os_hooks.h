@@ -96,6 +96,13 @@ struct OsHooks {
   /// counts as a superpage if the kernel reports no more.
   UnitPages (*unit_pages)(const void *unit);
 
+  /// True if `parts`, a result of parts_with_data(), has three quarters of the unit's parts. The
+  /// others may hold zeros.
+  static bool are_most(unsigned parts) {
+    return __builtin_popcount(parts) >= static_cast<int>(kUnitParts * 3 / 4);
+  }
+  /// True if the program has written most parts of the unit, as far as the samples show.
+  bool holds_most_data(const void *unit) const { return are_most(parts_with_data(unit)); }
   /// True if the program has written all kUnitParts parts of the unit, as far as the samples show.
   bool holds_data(const void *unit) const {
     return parts_with_data(unit) == (1u << kUnitParts) - 1;

@@ -26,9 +26,9 @@
 
 using smalloc::g_range;
 using smalloc::g_runtime;
+using smalloc::kMallocAlignment;
 
 namespace {
-constexpr size_t kMallocAlignment = 16;
 constexpr size_t kMostAlignment = size_t{1} << 30;
 
 void write_to_fd(const char *text, size_t bytes, void *data) {

@@ -14,10 +14,10 @@
 
 using smalloc::g_range;
 using smalloc::g_runtime;
+using smalloc::kMallocAlignment;
 
 namespace {
 constexpr size_t kMostAlignment = size_t{1} << 30;
-constexpr size_t kMallocAlignment = 16;
 } // namespace
 
 SMALLOC_EXPORT void __smalloc_v1_register_module(smalloc_module *module) {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 using smalloc::g_runtime;
+using smalloc::kMallocAlignment;
 
 extern "C" {
 #define SMALLOC_PROGRAMS_NEW(name, ...) void *name(__VA_ARGS__) __attribute__((weak))
@@ -35,7 +36,6 @@ SMALLOC_PROGRAMS_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, size_t, size_t, const v
 
 namespace {
 enum class Hint : uint8_t { kNone, kCold, kHot };
-constexpr size_t kMallocAlignment = 16;
 constexpr size_t kMostAlignment = size_t{1} << 30;
 /// LLVM's defaults are 1 cold, 128 not cold, 254 hot (-memprof-...-new-hint-value).
 constexpr uint8_t kColdBelow = 128, kHotFrom = 192;

@@ -11,7 +11,6 @@
 
 namespace smalloc {
 
-inline constexpr size_t kMallocAlignment = 16;
 inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
 /// Allocates from the thread's cache (heap:superpage). nullptr: it is empty, or may not be used

@@ -44,7 +44,7 @@ bool SmallHeap::takes_turns(size_t active, uint64_t now) {
   return now < turns_until_ns_.load(std::memory_order_relaxed);
 }
 
-void SmallHeap::yield_pages() {
+void SmallHeap::purge() {
   if (!ready())
     return;
   KeepErrno keep;

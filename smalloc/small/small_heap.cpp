@@ -339,7 +339,7 @@ void SmallHeap::trim() {
     return;
   KeepErrno keep;
   jepriv_mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
-  jepriv_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
+  purge();
   main_.purge_again();
   if (class_state_.load(std::memory_order_acquire) == HeapState::kReady)
     class_.purge_again();

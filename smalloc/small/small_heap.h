@@ -121,9 +121,10 @@ public:
   }
   static constexpr uint64_t kTickBytes = uint64_t{64} << 10; ///< jemalloc's own event interval
   /// Purges the unused pages of all arenas. jemalloc does not report how many.
+  void purge();
+  /// Calls purge() after it has emptied the calling thread's caches, and tries the pages again that
+  /// the kernel refused before.
   void trim();
-  /// Purges the unused pages of all arenas: the program needs memory elsewhere.
-  void yield_pages();
   /// Stores the bytes in live objects and the number of objects ever allocated, over all arenas; 0
   /// before the start.
   void statistics(uint64_t &live_bytes, uint64_t &objects);

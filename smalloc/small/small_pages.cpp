@@ -102,8 +102,7 @@ bool SmallPages::superpages_hold_data(unsigned &seen) {
     if (!full_unit(area, index).used)
       continue;
     seen++;
-    const unsigned parts = region_->os().parts_with_data(region_->unit_address(area.slice, index));
-    if (__builtin_popcount(parts) < static_cast<int>(kUnitParts * 3 / 4))
+    if (!region_->os().holds_most_data(region_->unit_address(area.slice, index)))
       return false;
   }
   return seen != 0;
