@@ -65,7 +65,7 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
     set_step(kStepBytes);
     advised_ = align_up(end, kSuperpageBytes);
     checked_ = advised_;
-    highest_ = checkable_ = at;
+    highest_ = checkable_ = at < end ? at : first_; // malloc may have mapped the object separately
   } else if (advised_) {
     follow(os, end, at < end ? at + bytes : 0);
     // RLIMIT_DATA counts the memory above the heap, touched or not, so keep the steps small under
@@ -78,23 +78,42 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
   return !outside;
 }
 
-/// True if the program has written most of a unit. `advised`: it is on a superpage, unless the
-/// kernel had none. Then its contents are examined, since all of it is resident.
-static bool is_filled(const OsHooks &os, uintptr_t unit, bool advised) {
+/// True if the program has written most of a unit. `by_contents`: the unit is on a superpage,
+/// unless the kernel had none. Then its contents are examined, since all of it is resident.
+static bool is_filled(const OsHooks &os, uintptr_t unit, bool by_contents) {
   constexpr size_t kMostOfUnit = kPagesPerUnit - kPagesPerUnit / 8;
   const auto *start = reinterpret_cast<const char *>(unit);
   const size_t pages = os.resident_pages(start, kSuperpageBytes);
   if (pages < kMostOfUnit)
     return false;
-  return !advised || pages < kPagesPerUnit ||
-         __builtin_popcount(os.parts_with_data(start)) >= static_cast<int>(kUnitParts * 3 / 4);
+  return !by_contents || pages < kPagesPerUnit || os.holds_most_data(start);
+}
+
+/// Examines the units that the program has had time to fill. A unit that stays empty ends the
+/// advice, until a unit on base pages was filled. If that is the very next one, the program fills
+/// its objects with zeros, and the contents of superpages show nothing.
+void JoiningHeap::examine(const OsHooks &os) {
+  for (; checked_ + kSuperpageBytes <= checkable_; checked_ += kSuperpageBytes) {
+    const bool advised = checked_ >= advised_from_ && checked_ < advised_,
+               filled = is_filled(os, checked_, advised && !holds_zeros_);
+    if (!empty_ && !filled) {
+      holds_zeros_ = false;
+      withdraw(os);
+    } else if (empty_ && !advised) {
+      if (filled) {
+        holds_zeros_ |= !sparse_;
+        empty_ = false;
+        advised_ = advised_from_ = align_up(highest_, kSuperpageBytes);
+      }
+      sparse_ |= !filled;
+    }
+  }
 }
 
 /// Advises the units in front of the program, as long as it fills what it requests. `top`: end of
 /// the newest object. Objects of several pages may stay empty (buffers, stacks, tables of which
 /// only a band is used): on superpages all of their memory is resident. So at most the window is
-/// advised and not yet seen filled. A unit that stays empty ends the advice, until a unit on base
-/// pages was filled.
+/// advised and not yet seen filled.
 void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
   if (end < highest_) { // malloc trimmed the heap: memory mapped again has no advice
     highest_ = checkable_ = end;
@@ -108,16 +127,7 @@ void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
     checkable_ = highest_;
     highest_ = top;
   }
-  for (; checked_ + kSuperpageBytes <= checkable_; checked_ += kSuperpageBytes) {
-    const bool advised = checked_ >= advised_from_ && checked_ < advised_,
-               filled = is_filled(os, checked_, advised);
-    if (advised && !filled && !empty_) {
-      withdraw(os);
-    } else if (!advised && filled && empty_) {
-      empty_ = false;
-      advised_ = advised_from_ = align_up(highest_, kSuperpageBytes);
-    }
-  }
+  examine(os);
   if (empty_)
     return;
   // Units that the program has reached are on base pages already.
@@ -125,15 +135,20 @@ void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
   const uintptr_t to = align_down(min_of(end, checked_ + window(end)), kSuperpageBytes);
   if (to <= advised_)
     return;
+  // Where contents show nothing, every kProbeEvery-th unit stays on base pages, as a probe.
+  if (holds_zeros_ && advised_ / kSuperpageBytes % kProbeEvery == 0) {
+    advised_ += kSuperpageBytes;
+    return;
+  }
   auto *first = reinterpret_cast<char *>(advised_);
-  os.advise(first, to - advised_, Advice::kSuperpages);
+  advised_ = holds_zeros_ ? advised_ + kSuperpageBytes : to;
+  os.advise(first, advised_ - reinterpret_cast<uintptr_t>(first), Advice::kSuperpages);
   // If move_break() was in time, the unit of the old break holds only the header that malloc has
   // written. An untouched unit gets its superpage at the first touch.
   constexpr size_t kFewPages = 16;
   const size_t pages = os.resident_pages(first, kSuperpageBytes);
   if (pages != 0 && pages < kFewPages)
     os.collapse(first, kSuperpageBytes);
-  advised_ = to;
 }
 
 /// Ends the advice in front of the program.
@@ -143,6 +158,7 @@ void JoiningHeap::withdraw(const OsHooks &os) {
     os.advise(reinterpret_cast<char *>(from), advised_ - from, Advice::kNoSuperpages);
   advised_ = min_of(advised_, from);
   empty_ = true;
+  sparse_ = false;
   late_ = checked_;
   late_pages_ = 0;
   given_from_ = 0;

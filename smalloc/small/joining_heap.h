@@ -95,11 +95,14 @@ public:
 private:
   void set_step(size_t bytes);
   void follow(const OsHooks &os, uintptr_t end, uintptr_t top);
+  void examine(const OsHooks &os);
   void withdraw(const OsHooks &os);
   void give_late(const OsHooks &os, uintptr_t last);
   uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kMostWithoutJoining = 1024, kJoinsBytes = 4096;
+  /// Units of which one is a probe, while superpages hold zeros.
+  static constexpr unsigned kProbeEvery = 8;
   /// Consecutive looks that find the program higher up in the last unit. A unit has at most eight.
   static constexpr unsigned kMovesAt = 3;
   SpinLock lock_;
@@ -114,7 +117,9 @@ private:
   uintptr_t checkable_ = 0;            ///< highest_ at the look before
   uintptr_t checked_ = 0;              ///< end of the examined units
   uintptr_t advised_from_ = 0;         ///< start of the advised part behind the last gap
-  bool empty_ = false; ///< the program has left an advised unit empty: no more advice
+  bool empty_ = false;       ///< the program has left an advised unit empty: no more advice
+  bool sparse_ = false;      ///< since then, it has left a unit on base pages empty, too
+  bool holds_zeros_ = false; ///< superpages that look empty are filled with zeros
   /// Objects that were requested long before they are filled: the unit that the program fills now
   /// (0: none), its filled pages at the last look, and the units given ahead of the fill.
   std::atomic<uintptr_t> late_{0};
