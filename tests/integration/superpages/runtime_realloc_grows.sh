@@ -4,17 +4,15 @@
 # realloc moves it to libsmalloc's heap: its new part has few page faults. A sparse array stays
 # where it is, since a copy would make all of it resident. The contents and errno are kept.
 . "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/support/peaks.bash"
 need_thp
-command -v "$CLANG" >/dev/null || skip "no $CLANG"
-cat >grow.c <<'C'
+build_peaks <<'C'
+#include "peaks.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 struct edge { int from, to; };
 int main(int argc, char **argv) {
   const char *how = argv[1];
-  struct rusage usage;
   unsigned long sum = 0, x = 1, n = 0, had = 0;
   if (*how == 's') { /* sparse */
     char *p = malloc(7 << 20);
@@ -38,27 +36,17 @@ int main(int argc, char **argv) {
     free(e);
   }
   printf("%lu\n", sum);
-  getrusage(RUSAGE_SELF, &usage);
-  fprintf(stderr, "%ld %ld\n", usage.ru_minflt, usage.ru_maxrss >> 10);
+  print_peaks();
   return argc != 2;
 }
 C
-"$CLANG" -O2 grow.c -o plain || fail "does not compile"
-"$CLANG" -O2 -fplugin="$PLUGIN" grow.c -o sites || fail "does not compile with the plugin"
 for how in dense exact sparse; do
-  ./plain $how >want 2>err || fail "$how: status $?"
-  read -r plain_faults plain_mib <err
+  glibc_peaks $how
   for program in plain sites; do
-    # populate:always: the counts do not depend on what first touches cost this system.
-    for conf in populate:always heap:auto heap:off heap:guest heap:superpage; do
-      SMALLOC_CONF=$conf LD_PRELOAD=$LIB ./$program $how >got 2>err || fail "$how, $program, $conf: status $?"
-      cmp want got || fail "$how, $program, $conf: another output"
-      read -r faults mib <err
-      [ $conf = populate:always ] || continue
-      echo "$how, $program: $faults page faults, $mib MiB; glibc $plain_faults, $plain_mib MiB"
-      [ "$mib" -le $((plain_mib + plain_mib / 50 + 6)) ] || fail "$how, $program: $mib MiB"
-      [ $how = sparse ] || [ "$faults" -le $((plain_faults / 2)) ] ||
-        fail "$how, $program: $faults page faults, glibc $plain_faults"
-    done
+    for conf in heap:auto heap:off heap:guest heap:superpage; do our_peaks $program $conf $how; done
+    # The counts must not depend on what first touches cost this system.
+    our_peaks $program populate:always $how
+    [ "$mib" -le $((glibc_mib + glibc_mib / 50 + 6)) ] || fail "$how, $program: $mib MiB"
+    [ $how = sparse ] || [ "$faults" -le $((glibc_faults / 2)) ] || fail "$how, $program: $faults page faults"
   done
 done

@@ -59,6 +59,20 @@ TEST_F(FillsTogetherTest, TwoArraysShareTheWindow) {
   ASSERT_TRUE(big.check_invariants());
 }
 
+/// Each of three arrays gets its next unit before its last one is full, although three units and more
+/// are then given ahead.
+TEST_F(FillsTogetherTest, ThreeArraysGetEachUnit) {
+  char *p[] = {make(100), make(100), make(100)};
+  for (size_t parts = 0; parts < 97 * kUnitParts; parts++) {
+    for (char *one : p)
+      write(one, parts);
+    look();
+  }
+  for (char *one : p)
+    EXPECT_GT(superpages_of(one), 90u);
+  ASSERT_TRUE(big.check_invariants());
+}
+
 /// A stencil leaves out the first plane of a grid: the first unit never becomes dense.
 TEST_F(FillsTogetherTest, ABorderThatIsLeftOutEndsNothing) {
   char *p = make(100);
