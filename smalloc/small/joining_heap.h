@@ -29,7 +29,7 @@ class JoiningHeap {
 public:
   /// A step is 1/16 of the heap within these bounds: malloc keeps up to two steps unused at its
   /// top.
-  static constexpr size_t kStepBytes = size_t{8} << 20, kMostStepBytes = size_t{32} << 20;
+  static constexpr size_t kStepBytes = size_t{4} << 20, kMostStepBytes = size_t{32} << 20;
   static constexpr size_t kStepsOfHeap = 16;
   /// Requested bytes from which the heap gets superpages. In a heap of this size, one superpage at
   /// its end is a quarter of it at most. The page faults that it saves are worth that. Until then

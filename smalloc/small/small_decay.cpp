@@ -5,8 +5,8 @@
 // that frees nearly everything and then allocates little would keep them. So libsmalloc runs the
 // decay at a thread's events (every 64 KiB allocated, every 64 KiB freed), at most once in kTickNs.
 // A heap that has emptied returns all unused pages at once, since the program may never call again.
-// Emptied means: more pages are unused than used, and more than cache: allows. A program that
-// empties its heap again soon has needed the pages in between: then they only decay.
+// Emptied means: more pages are unused than used, and more than cache: allows. If the program needs
+// them again, the cost is less than that of freeing half of the heap.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/small/node_heaps.h"
@@ -21,8 +21,6 @@ namespace smalloc {
 namespace {
 constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time; jemalloc's own steps are 1/200
 constexpr unsigned kEventsPerSum = 64; ///< 4 MiB freed
-/// A heap that empties again within this time is filled and emptied in turns.
-constexpr uint64_t kTurnNs = 2000000000;
 } // namespace
 
 template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
@@ -32,16 +30,6 @@ template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
   if (class_state_.load(std::memory_order_acquire) == HeapState::kReady)
     visit(jepriv_arenas[class_arena_]);
   g_node_heaps.for_each_arena(visit);
-}
-
-/// True if the heap, of `active` used pages now, is filled and emptied in turns. Called where it is
-/// emptied. Without a lock: a lost update costs a purge too many, or too few.
-bool SmallHeap::takes_turns(size_t active, uint64_t now) {
-  const uint64_t before = emptied_ns_.exchange(now, std::memory_order_relaxed);
-  const size_t left = emptied_pages_.exchange(active, std::memory_order_relaxed);
-  if (before != 0 && now - before <= kTurnNs && active > 2 * left)
-    turns_until_ns_.store(now + kTurnNs, std::memory_order_relaxed);
-  return now < turns_until_ns_.load(std::memory_order_relaxed);
 }
 
 void SmallHeap::purge() {
@@ -65,8 +53,7 @@ void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
       jepriv_arena_basic_stats_merge(tsd, arena, &threads, &dss, &dirty_ms, &muzzy_ms, &active,
                                      &dirty, &muzzy);
     });
-    emptied = dirty > max_of<size_t>(config_.cache_bytes / kBasePageBytes, active) &&
-              !takes_turns(active, now);
+    emptied = dirty > max_of<size_t>(config_.cache_bytes / kBasePageBytes, active);
   }
   if (timely || emptied)
     for_each_arena([&](jemalloc_arena *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });

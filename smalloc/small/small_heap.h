@@ -149,7 +149,6 @@ private:
   static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
   static constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
   void look(jemalloc_thread *tsd, bool freed, unsigned events);
-  bool takes_turns(size_t active, uint64_t now);
   void wait_for_forks() const;
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
@@ -162,10 +161,6 @@ private:
   Region *region_ = nullptr;
   Config config_;
   std::atomic<uint64_t> next_tick_ns_{0};
-  /// When the heap was last seen emptied (0: never), the pages that were used then, and until when
-  /// it counts as filled and emptied in turns.
-  std::atomic<uint64_t> emptied_ns_{0}, turns_until_ns_{0};
-  std::atomic<size_t> emptied_pages_{0};
   SmallPacking packing_;
   SmallPages main_, class_;
   std::atomic<unsigned> forks_unaware_{0};

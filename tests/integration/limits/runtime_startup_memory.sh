@@ -15,3 +15,25 @@ for lib in "$LIB" "$PRELOAD"; do
 done
 SMALLOC_CONF=stats:exit LD_PRELOAD=$LIB grep -q root /etc/passwd 2>err
 expect_match err 'never needed'
+
+# A process that stays small although it requests much looks at its size seldom: a look takes as long
+# as a hundred calls of malloc.
+if command -v strace >/dev/null && command -v "$CLANG" >/dev/null; then
+  cat >churn.c <<'C'
+#include <stdlib.h>
+int main(void) {
+  for (int i = 0; i < 20000; i++) {
+    char *volatile p = malloc(65536);
+    p[i] = 1;
+    free(p);
+  }
+}
+C
+  "$CLANG" -O1 churn.c -o churn
+  LD_PRELOAD=$LIB strace -f -e trace=openat -o trace ./churn
+  looks=$(grep -c '"/proc/self/' trace)
+  echo "1,250 MiB requested, at most 64 KiB at a time: $looks files of /proc read"
+  [ "$looks" -le 125 ] || fail "$looks files of /proc read"
+else
+  echo "no strace or no $CLANG: the looks of a small process were not counted"
+fi
