@@ -59,8 +59,8 @@ TEST_F(FillsTogetherTest, TwoArraysShareTheWindow) {
   ASSERT_TRUE(big.check_invariants());
 }
 
-/// Each of three arrays gets its next unit before its last one is full, although three units and more
-/// are then given ahead.
+/// Each of three arrays gets its next unit before its last one is full, although three units and
+/// more are then given ahead.
 TEST_F(FillsTogetherTest, ThreeArraysGetEachUnit) {
   char *p[] = {make(100), make(100), make(100)};
   for (size_t parts = 0; parts < 97 * kUnitParts; parts++) {
