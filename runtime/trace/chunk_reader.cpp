@@ -35,24 +35,17 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
   event.type = event_type(type);
   event.thread = thread_;
   event.time_ns = time_ns_ + (has_time(type) ? p.varint() : 0);
-  const auto rest = [&] { event.text = {reinterpret_cast<const char *>(p.data()), p.left()}; };
+  if (!fill_memory(type, p, event) || !p.ok())
+    return false;
+  thread_ = event.thread;
+  time_ns_ = event.time_ns;
+  return true;
+}
+
+// Fills an allocation, a free or accesses, and passes on the other types. False: the record makes
+// no sense.
+bool ChunkReader::fill_memory(Type type, Cursor &p, Event &event) {
   switch (type) {
-  case Type::kHeader:
-  case Type::kSchema:
-  case Type::kPhase:
-    rest();
-    break;
-  case Type::kChunk:
-    event.thread = p.varint();
-    event.offset = p.varint(); // sequence
-    event.time_ns = p.varint();
-    break;
-  case Type::kSite:
-    event.site = p.fixed64();
-    event.kind = p.varint();
-    event.offset = p.varint();
-    rest();
-    break;
   case Type::kAllocate:
   case Type::kReallocate:
     event.site = p.fixed64();
@@ -62,54 +55,68 @@ bool ChunkReader::fill(Type type, Cursor p, Event &event) {
       event.old_address = p.varint();
     if (type == Type::kReallocate && p.left() >= 8)
       event.context = p.fixed64();
-    break;
+    return true;
   case Type::kNew:
     fill_allocation(p, event);
-    break;
+    return true;
   case Type::kFree:
     event.address = p.varint();
-    break;
+    return true;
   case Type::kGone:
     event.address = last_address_ += static_cast<uint64_t>(unzigzag(p.varint()));
-    break;
+    return true;
   case Type::kAccess: // of earlier writers
   case Type::kTouch:
     event.weight = p.varint();
     if (event.weight == 0 || !read_runs(type, p))
       return false;
     event.accesses = accesses_;
-    break;
+    return true;
   case Type::kSpots:
     if (!read_spots(p))
       return false;
     event.accesses = accesses_;
-    break;
+    return true;
   case Type::kWalk:
-    if (!begin_walk(p))
-      return false;
+    return begin_walk(p);
+  default:
+    fill_note(type, p, event);
+    return true;
+  }
+}
+
+// Fills an event of the process, the thread or the chunk.
+void ChunkReader::fill_note(Type type, Cursor &p, Event &event) {
+  switch (type) {
+  case Type::kChunk:
+    event.thread = p.varint();
+    event.offset = p.varint(); // sequence
+    event.time_ns = p.varint();
+    return;
+  case Type::kSite:
+    event.site = p.fixed64();
+    event.kind = p.varint();
+    event.offset = p.varint();
     break;
   case Type::kFault:
     event.minor = p.varint();
     event.major = p.varint();
-    break;
+    return;
   case Type::kSegment:
     event.address = p.varint();
     event.bytes = p.varint();
-    rest();
     break;
   case Type::kEnd:
     event.lost = p.varint();
-    break;
+    return;
   case Type::kSample:
     event.threshold = p.varint();
     too_many_ = event.threshold > threshold_;
+    return;
+  default:
     break;
   }
-  if (!p.ok())
-    return false;
-  thread_ = event.thread;
-  time_ns_ = event.time_ns;
-  return true;
+  event.text = {reinterpret_cast<const char *>(p.data()), p.left()};
 }
 
 void ChunkReader::fill_allocation(Cursor &p, Event &event) {

@@ -55,6 +55,8 @@ public:
 
 private:
   bool fill(Type type, Cursor p, Event &event);
+  bool fill_memory(Type type, Cursor &p, Event &event);
+  void fill_note(Type type, Cursor &p, Event &event);
   void fill_allocation(Cursor &p, Event &event);
   bool read_runs(Type type, Cursor &p);
   bool read_spots(Cursor &p);
