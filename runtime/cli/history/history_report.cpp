@@ -27,6 +27,9 @@ Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json
 template <class T> Json optional(const std::optional<T> &value) {
   return value ? Json(*value) : Json();
 }
+Json json_of(const std::string &text) { return text_or_null(text); }
+Json json_of(int64_t number) { return number; }
+template <class T> Json json_of(const std::optional<T> &value) { return optional(value); }
 
 Json analysis_json(const database::Analysis &a, bool with_ranking) {
   Json document{{"id", a.id},
@@ -110,33 +113,13 @@ Json run_json(const database::Run &r) {
                                {"superpages_peak", v.superpages_peak},
                                {"live_bytes_peak", v.live_bytes_peak},
                                {"verdict", v.verdict}});
-  return Json{{"id", r.id},
-              {"program", r.program},
-              {"path", r.path},
-              {"host", r.host},
-              {"machine", text_or_null(r.machine)},
-              {"pid", r.pid},
-              {"started_ns", r.started_ns},
-              {"kind", r.kind},
-              {"input", text_or_null(r.input)},
-              {"seconds", optional(r.seconds)},
-              {"user_seconds", optional(r.user_seconds)},
-              {"system_seconds", optional(r.system_seconds)},
-              {"peak_bytes", optional(r.peak_bytes)},
-              {"minor_faults", optional(r.minor_faults)},
-              {"major_faults", optional(r.major_faults)},
-              {"tlb_misses", optional(r.tlb_misses)},
-              {"superpages_touched", optional(r.superpages_touched)},
-              {"touch_seconds", optional(r.touch_seconds)},
-              {"policy", text_or_null(r.policy)},
-              {"bar_percent", optional(r.bar_percent)},
-              {"superpages_supply", optional(r.superpages_supply)},
-              {"superpages_peak", optional(r.superpages_peak)},
-              {"superpages_at_first_touch", optional(r.superpages_at_first_touch)},
-              {"promotions", optional(r.promotions)},
-              {"migrations", optional(r.migrations)},
-              {"live_bytes_peak", optional(r.live_bytes_peak)},
-              {"directives", validations}};
+  Json document{{"id", r.id}, {"program", r.program}, {"path", r.path}, {"host", r.host}};
+  database::visit_columns(r, [&](const char *name, const auto &member) {
+    if (!document.contains(name))
+      document[name] = json_of(member);
+  });
+  document["directives"] = validations;
+  return document;
 }
 
 Json list_document(History &history) {
@@ -249,73 +232,88 @@ Json show_document(History &history, const std::string &program) {
       {"totals", Json{{"runs", run_list.size()}, {"analyses", analyses.size()}}}};
 }
 
+namespace {
+
+std::string directives_text(const Json &directives, Colour colour) {
+  Table table({"SITE", "PAGE", "RANK", "PMB", "LEFT", "SUPERPAGES", "HELD", "WHERE"});
+  for (const Json &d : directives) {
+    const bool superpage = d["page"] != "base";
+    table.add_row(
+        {{d["id"].get<std::string>()},
+         {d["page"].get<std::string>(), superpage ? Style::kGood : Style::kPlain},
+         {d["given_up"].get<bool>() ? "given up"
+          : d["rank"] == 0          ? "-"
+                                    : d["rank"].dump()},
+         {fmt::format("{:.1f}", d["pmb_percent"].get<double>())},
+         {fmt::format("{:.1f}", d["trusted_pmb_percent"].get<double>())},
+         {d["superpages"].dump()},
+         {d["validated"] == 0 ? "-"
+                              : fmt::format("{}/{}", d["held"].dump(), d["validated"].dump())},
+         {text_of(d["comment"])}});
+  }
+  return "\n" + table.print(colour);
+}
+
+std::string runs_text(const Json &runs, Colour colour) {
+  Table table({"RUN", "STARTED (UTC)", "HOST", "KIND", "POLICY", "INPUT", "USER S", "SYSTEM S",
+               "PEAK", "FAULTS", "SUPERPAGES"});
+  for (size_t i = runs.size() > kShownRuns ? runs.size() - kShownRuns : 0; i < runs.size(); i++) {
+    const Json &r = runs[i];
+    table.add_row({{r["id"].dump()},
+                   {readable_time(r["started_ns"].get<int64_t>())},
+                   {text_of(r["host"])},
+                   {r["kind"].get<std::string>()},
+                   {text_of(r["policy"])},
+                   {shortened(text_of(r["input"]), 8)},
+                   {seconds_text(r["user_seconds"])},
+                   {seconds_text(r["system_seconds"])},
+                   {bytes_text(r["peak_bytes"])},
+                   {number_text(r["minor_faults"])},
+                   {number_text(r["superpages_peak"])}});
+  }
+  std::string text = "\n" + table.print(colour);
+  if (runs.size() > kShownRuns)
+    text += fmt::format("the last {} of {} runs\n", kShownRuns, runs.size());
+  return text;
+}
+
+std::string comparison_text(const Json &c) {
+  if (!c["enough"].get<bool>())
+    return fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
+                       "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
+                       database::kRunsToCompare, c["base_runs"].dump(), c["superpage_runs"].dump());
+  return fmt::format("\nuser and system time: {:.2f} s on base pages ({} runs, {:.2f} to "
+                     "{:.2f}), {:.2f} s with directives ({} runs){}\n",
+                     c["base_seconds"].get<double>(), c["base_runs"].dump(),
+                     c["base_least_seconds"].get<double>(), c["base_most_seconds"].get<double>(),
+                     c["superpage_seconds"].get<double>(), c["superpage_runs"].dump(),
+                     c["slower"].get<bool>() ? ": slower, put back to base pages" : "");
+}
+
+std::string slower_inputs_text(const Json &inputs) {
+  std::vector<std::string> names;
+  for (const Json &input : inputs)
+    names.push_back(input == "" ? "unknown" : shortened(input.get<std::string>(), 8));
+  names.resize(std::min(names.size(), kMostNamedInputs));
+  return fmt::format("slower, and put back to base pages, with {} input{}: {}{}\n", inputs.size(),
+                     inputs.size() == 1 ? "" : "s", fmt::join(names, ", "),
+                     inputs.size() > names.size() ? ", ..." : "");
+}
+
+} // namespace
+
 std::string show_text(const Json &document, Colour colour) {
   std::string text =
       fmt::format("{} ({})\n", text_of(document["program"]), text_of(document["path"]));
-  if (!document["directives"].empty()) {
-    Table table({"SITE", "PAGE", "RANK", "PMB", "LEFT", "SUPERPAGES", "HELD", "WHERE"});
-    for (const Json &d : document["directives"]) {
-      const bool superpage = d["page"] != "base";
-      table.add_row(
-          {{d["id"].get<std::string>()},
-           {d["page"].get<std::string>(), superpage ? Style::kGood : Style::kPlain},
-           {d["given_up"].get<bool>() ? "given up"
-            : d["rank"] == 0          ? "-"
-                                      : d["rank"].dump()},
-           {fmt::format("{:.1f}", d["pmb_percent"].get<double>())},
-           {fmt::format("{:.1f}", d["trusted_pmb_percent"].get<double>())},
-           {d["superpages"].dump()},
-           {d["validated"] == 0 ? "-"
-                                : fmt::format("{}/{}", d["held"].dump(), d["validated"].dump())},
-           {text_of(d["comment"])}});
-    }
-    text += "\n" + table.print(colour);
-  }
-  if (!document["runs"].empty()) {
-    Table table({"RUN", "STARTED (UTC)", "HOST", "KIND", "POLICY", "INPUT", "USER S", "SYSTEM S",
-                 "PEAK", "FAULTS", "SUPERPAGES"});
-    const Json &runs = document["runs"];
-    for (size_t i = runs.size() > kShownRuns ? runs.size() - kShownRuns : 0; i < runs.size(); i++) {
-      const Json &r = runs[i];
-      table.add_row({{r["id"].dump()},
-                     {readable_time(r["started_ns"].get<int64_t>())},
-                     {text_of(r["host"])},
-                     {r["kind"].get<std::string>()},
-                     {text_of(r["policy"])},
-                     {shortened(text_of(r["input"]), 8)},
-                     {seconds_text(r["user_seconds"])},
-                     {seconds_text(r["system_seconds"])},
-                     {bytes_text(r["peak_bytes"])},
-                     {number_text(r["minor_faults"])},
-                     {number_text(r["superpages_peak"])}});
-    }
-    text += "\n" + table.print(colour);
-    if (runs.size() > kShownRuns)
-      text += fmt::format("the last {} of {} runs\n", kShownRuns, runs.size());
-  }
+  if (!document["directives"].empty())
+    text += directives_text(document["directives"], colour);
+  if (!document["runs"].empty())
+    text += runs_text(document["runs"], colour);
   const Json &c = document["comparison"];
-  text +=
-      c["enough"].get<bool>()
-          ? fmt::format("\nuser and system time: {:.2f} s on base pages ({} runs, {:.2f} to "
-                        "{:.2f}), {:.2f} s with directives ({} runs){}\n",
-                        c["base_seconds"].get<double>(), c["base_runs"].dump(),
-                        c["base_least_seconds"].get<double>(), c["base_most_seconds"].get<double>(),
-                        c["superpage_seconds"].get<double>(), c["superpage_runs"].dump(),
-                        c["slower"].get<bool>() ? ": slower, put back to base pages" : "")
-          : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
-                        "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
-                        database::kRunsToCompare, c["base_runs"].dump(),
-                        c["superpage_runs"].dump());
-  if (const Json &inputs = c["slower_inputs"]; !inputs.empty()) {
-    std::vector<std::string> names;
-    for (const Json &input : inputs)
-      names.push_back(input == "" ? "unknown" : shortened(input.get<std::string>(), 8));
-    names.resize(std::min(names.size(), kMostNamedInputs));
-    text += fmt::format("slower, and put back to base pages, with {} input{}: {}{}\n",
-                        inputs.size(), inputs.size() == 1 ? "" : "s", fmt::join(names, ", "),
-                        inputs.size() > names.size() ? ", ..." : "");
-  }
-  text += measured_text(document["comparison"]);
+  text += comparison_text(c);
+  if (!c["slower_inputs"].empty())
+    text += slower_inputs_text(c["slower_inputs"]);
+  text += measured_text(c);
   if (const Json &r = document["realised"]; !r["share"].is_null())
     text += fmt::format(
         "superpages save {:.3g} s a run, predicted were {:.3g} s: the next analysis expects "
