@@ -49,9 +49,9 @@ struct Sample {
 
 /// Describes what the program does at the same time.
 struct Concurrency {
-  std::vector<bool> overlaps; ///< by category: its accesses do not wait for each other (Walk);
-                              ///< beyond the end they do
-  uint32_t tlbs = 1;          ///< cores that accesses come from, 1 or more
+  /// By category: its accesses do not wait for each other (Walk); beyond the end they do.
+  std::vector<bool> overlaps = {};
+  uint32_t tlbs = 1; ///< cores that accesses come from, 1 or more
 };
 
 class Evaluation {

@@ -23,20 +23,27 @@ using database::History;
 constexpr size_t kShownRuns = 12;
 constexpr size_t kMostNamedInputs = 4;
 
-Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
-template <class T> Json optional(const std::optional<T> &value) {
+// Unknown values and empty texts are null.
+template <class T> Json json_of(const T &value) { return value; }
+Json json_of(const std::string &text) { return text.empty() ? Json() : Json(text); }
+template <class T> Json json_of(const std::optional<T> &value) {
   return value ? Json(*value) : Json();
 }
-Json json_of(const std::string &text) { return text_or_null(text); }
-Json json_of(int64_t number) { return number; }
-template <class T> Json json_of(const std::optional<T> &value) { return optional(value); }
+
+// Adds the record's columns that the document does not have yet.
+template <class Record> void add_columns(Json &document, const Record &record) {
+  database::visit_columns(record, [&](const char *name, const auto &member) {
+    if (!document.contains(name))
+      document[name] = json_of(member);
+  });
+}
 
 Json analysis_json(const database::Analysis &a, bool with_ranking) {
   Json document{{"id", a.id},
                 {"program", a.program},
                 {"created_ns", a.created_ns},
                 {"machine", a.machine},
-                {"input", text_or_null(a.input)},
+                {"input", json_of(a.input)},
                 {"traces", a.traces},
                 {"accesses", a.accesses},
                 {"seconds", a.seconds},
@@ -44,12 +51,12 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
                 {"miss_cycles_base", a.cycles_base},
                 {"saved_cycles_all_superpages", a.saved_all},
                 {"saved_cycles_joint", a.saved_joint},
-                {"saved_seconds", optional(a.saved_seconds)},
-                {"tlb_misses_base", optional(a.tlb_misses_base)},
-                {"tlb_misses_directed", optional(a.tlb_misses_directed)},
-                {"page_faults_base", optional(a.page_faults_base)},
-                {"page_faults_directed", optional(a.page_faults_directed)},
-                {"touch_seconds", optional(a.touch_seconds)},
+                {"saved_seconds", json_of(a.saved_seconds)},
+                {"tlb_misses_base", json_of(a.tlb_misses_base)},
+                {"tlb_misses_directed", json_of(a.tlb_misses_directed)},
+                {"page_faults_base", json_of(a.page_faults_base)},
+                {"page_faults_directed", json_of(a.page_faults_directed)},
+                {"touch_seconds", json_of(a.touch_seconds)},
                 {"superpages_chosen", a.superpages_chosen}};
   if (!with_ranking)
     return document;
@@ -58,8 +65,8 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
     ranking.push_back(Json{{"rank", c.rank},
                            {"kind", c.kind},
                            {"id", c.category},
-                           {"function", text_or_null(c.function)},
-                           {"file", text_or_null(c.file)},
+                           {"function", json_of(c.function)},
+                           {"file", json_of(c.file)},
                            {"line", c.line},
                            {"superpages", c.superpages},
                            {"footprint_bytes", c.footprint_bytes},
@@ -104,21 +111,11 @@ std::string text_of(const Json &value) {
 } // namespace
 
 Json run_json(const database::Run &r) {
-  Json validations = Json::array();
-  for (const database::Validation &v : r.validations)
-    validations.push_back(Json{{"site", v.site},
-                               {"context", text_or_null(v.context)},
-                               {"taken", v.taken},
-                               {"superpages_predicted", v.superpages_predicted},
-                               {"superpages_peak", v.superpages_peak},
-                               {"live_bytes_peak", v.live_bytes_peak},
-                               {"verdict", v.verdict}});
   Json document{{"id", r.id}, {"program", r.program}, {"path", r.path}, {"host", r.host}};
-  database::visit_columns(r, [&](const char *name, const auto &member) {
-    if (!document.contains(name))
-      document[name] = json_of(member);
-  });
-  document["directives"] = validations;
+  add_columns(document, r);
+  Json &validations = document["directives"] = Json::array();
+  for (const database::Validation &v : r.validations)
+    add_columns(validations.emplace_back(Json::object()), v);
   return document;
 }
 
@@ -204,21 +201,21 @@ Json show_document(History &history, const std::string &program) {
        Json{{"enough", j.enough},
             {"slower", j.slower},
             {"slower_inputs", database::slower_inputs(run_list, since_ns)},
-            {"host", text_or_null(j.host)},
-            {"input", text_or_null(j.input)},
+            {"host", json_of(j.host)},
+            {"input", json_of(j.input)},
             {"base_runs", j.base_runs},
             {"superpage_runs", j.superpage_runs},
             {"base_seconds", j.base_seconds},
             {"base_least_seconds", j.base_least_seconds},
             {"base_most_seconds", j.base_most_seconds},
             {"superpage_seconds", j.superpage_seconds},
-            {"base_faults", optional(j.base_faults)},
-            {"superpage_faults", optional(j.superpage_faults)},
+            {"base_faults", json_of(j.base_faults)},
+            {"superpage_faults", json_of(j.superpage_faults)},
             {"base_peak_bytes", j.base_peak_bytes},
             {"superpage_peak_bytes", j.superpage_peak_bytes},
-            {"base_tlb_misses", optional(j.base_tlb_misses)},
-            {"superpage_tlb_misses", optional(j.superpage_tlb_misses)},
-            {"touch_seconds", optional(j.touch_seconds)},
+            {"base_tlb_misses", json_of(j.base_tlb_misses)},
+            {"superpage_tlb_misses", json_of(j.superpage_tlb_misses)},
+            {"touch_seconds", json_of(j.touch_seconds)},
             {"prediction", prediction_json(database::analysis_of_input(all_analyses, j.input))}}},
       {"deviations", deviations_json(deviations_of(history, program))},
       {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
