@@ -278,8 +278,8 @@ bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o)
 }
 
 /// Returns how many units may be given to an object that has `own` parts not yet filled, where all
-/// objects have `given`. An object may have its next unit before its last one is filled, or it would
-/// get every other unit.
+/// objects have `given`. An object may have its next unit before its last one is filled, or it
+/// would get every other unit.
 uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)()) {
   if (!window_) // once per look_ahead() call
     window_ = max_of(kLeastWindow, resident_bytes() / 50 / (kSuperpageBytes / kUnitParts));

@@ -105,6 +105,7 @@ const Options &Runtime::options() {
     if (g_directives.any() || options_.validate)
       start_agent();
     strategy_ = options_.heap;
+    t_small.early_left = 0; // so far the requests were served as under heap:auto
     options_read_.store(true, std::memory_order_release);
   }
   return options_;

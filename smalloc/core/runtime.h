@@ -72,6 +72,10 @@ inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
 /// The same under heap:superpage, where every site is served: only promotions that are due wait for
 /// it.
 inline constexpr int64_t kDirectBytesOfAll = int64_t{1} << 20;
+/// Bytes that a thread requests in a small process before it adds them to the process' sum.
+inline constexpr uint32_t kAddEveryBytes = 64u << 10;
+/// glibc's chunk for requests of 24 bytes and less.
+inline constexpr size_t kLeastChunkBytes = 32;
 /// While units wait for promotion, malloc looks for due promotions once in kCallsPerLook calls of a
 /// thread.
 inline constexpr unsigned kCallsPerLook = 1024;
@@ -161,6 +165,16 @@ public:
   /// False for one call in kCallsPerLook, which looks for due promotions.
   bool surely_foreign(size_t bytes) const {
     return bytes < folded(foreign_below_) && static_cast<int>(--t_small.calls_until_look) >= 0;
+  }
+  /// True if the program's malloc serves the request without another test: the process was small
+  /// when this thread last looked, and the thread has requested less than kAddEveryBytes since
+  /// (heap:auto).
+  static bool stays_small(size_t bytes) {
+    const size_t left = t_small.early_left, spent = max_of(bytes, kLeastChunkBytes);
+    if (spent >= left)
+      return false;
+    t_small.early_left = static_cast<uint32_t>(left - spent);
+    return true;
   }
   /// True under heap:superpage with running heaps: libsmalloc serves every request and checks its
   /// arguments.

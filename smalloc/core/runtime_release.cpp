@@ -124,8 +124,8 @@ bool Runtime::grows_out_of_base_pages(Slice slice, const void *p, size_t bytes) 
 }
 
 /// Allocates a big object that replaces a smaller one of the same contents (heap:auto). The program
-/// is filling it. A large one is observed nevertheless, unless the contents fill half of it: then the
-/// program fills it upwards, so that superpages waste at most the last one.
+/// is filling it. A large one is observed nevertheless, unless the contents fill half of it: then
+/// the program fills it upwards, so that superpages waste at most the last one.
 void *Runtime::grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller,
                               bool half_filled) {
   BigRequest request;

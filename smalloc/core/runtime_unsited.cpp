@@ -109,8 +109,6 @@ namespace {
 /// Requested bytes between two reads of the process' size, which take 10 us: a quarter of all that
 /// was requested, within these bounds. A small process may request much and free it again.
 constexpr uint64_t kLeastLookBytes = uint64_t{1} << 20, kMostLookBytes = uint64_t{16} << 20;
-/// Bytes that a thread requests before it adds them to the process' sum.
-constexpr uint64_t kAddEveryBytes = uint64_t{64} << 10;
 /// The heap of small objects costs about 1.3 MB and a millisecond. It starts when a process has
 /// this much anonymous memory; before, the program's malloc serves. The first big object has at
 /// least kLeastFirstBytes.
@@ -129,13 +127,10 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
     return false;
   if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
     return true;
-  constexpr size_t kLeastChunkBytes = 32; // glibc's chunk for requests of 24 bytes and less
-  t_small.early_bytes += static_cast<uint32_t>(max_of(bytes, kLeastChunkBytes));
-  if (t_small.early_bytes < kAddEveryBytes)
-    return false;
-  const uint64_t requested =
-      g_early_bytes.fetch_add(t_small.early_bytes, std::memory_order_relaxed) + t_small.early_bytes;
-  t_small.early_bytes = 0;
+  const uint64_t spent = max_of(bytes, kLeastChunkBytes) +
+                         (t_small.early_left ? kAddEveryBytes - t_small.early_left : 0),
+                 requested = g_early_bytes.fetch_add(spent, std::memory_order_relaxed) + spent;
+  t_small.early_left = kAddEveryBytes;
   uint64_t due = g_next_look.load(std::memory_order_relaxed);
   const uint64_t next = requested + min_of(max_of(requested / 4, kLeastLookBytes), kMostLookBytes);
   if (requested < due || !g_next_look.compare_exchange_strong(due, next, std::memory_order_relaxed))
@@ -143,6 +138,7 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
   KeepErrno keep;
   if (process_memory(kLinux).anonymous_bytes < kLeastAnonymousBytes)
     return false;
+  t_small.early_left = 0;
   outgrown_.store(true, std::memory_order_relaxed);
   return true;
 }

@@ -66,11 +66,12 @@ SMALLOC_EXPORT void *malloc(size_t bytes) {
     return SMALLOC_LIKELY(p != nullptr) ? p
                                         : malloc_with_a_look(bytes, __builtin_return_address(0));
   }
-  if (g_runtime.surely_foreign(bytes))
-    return folded(passed_on)(bytes);
-  if (bytes < folded(g_malloc_entry.larger_cached_below))
+  if (bytes < folded(g_malloc_entry.larger_cached_below)) {
     if (void *p = take_larger_from_thread_cache(bytes))
       return p;
+  } else if (Runtime::stays_small(bytes) || g_runtime.surely_foreign(bytes)) {
+    return folded(passed_on)(bytes);
+  }
   return malloc_with_a_look(bytes, __builtin_return_address(0));
 }
 SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
@@ -82,6 +83,9 @@ SMALLOC_EXPORT void *calloc(size_t count, size_t bytes) {
       return f(count, bytes);
   if (void *p = smalloc::take_cached(total))
     return memset(p, 0, total);
+  if (smalloc::Runtime::stays_small(total))
+    if (auto *f = smalloc::next_calloc.known())
+      return f(count, bytes);
   if (g_runtime.any_is_direct(total))
     if (void *p = jepriv_calloc(1, total))
       return p;

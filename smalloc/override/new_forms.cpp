@@ -60,7 +60,8 @@ private:
                                                            [[maybe_unused]] const void *caller) {  \
     smalloc::Behind behind = next_##name.behind();                                                 \
     if (n >= smalloc::folded(smalloc::g_malloc_entry.foreign_below) &&                             \
-        !g_runtime.surely_foreign(n) && behind != smalloc::Behind::kReplaced)                      \
+        !smalloc::Runtime::stays_small(n) && !g_runtime.surely_foreign(n) &&                       \
+        behind != smalloc::Behind::kReplaced)                                                      \
       if (void *p = request)                                                                       \
         return p;                                                                                  \
     if (SMALLOC_LIKELY(behind == smalloc::Behind::kRuntime))                                       \

@@ -39,7 +39,9 @@ struct SmallThread {
   uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
   /// The program's malloc serves this thread from an arena without superpages (JoiningHeap).
   bool other_arena;
-  uint32_t early_bytes; ///< requested before the heaps start (Runtime::outgrows_program_malloc)
+  /// Bytes that the thread may still request before it looks again at the process' size, while that
+  /// is small (Runtime::stays_small); 0: it has not looked yet.
+  uint32_t early_left;
   /// Like direct_bytes, for requests without a site (Runtime::any_is_direct); 0: none.
   size_t any_bytes;
 };

@@ -7,7 +7,8 @@
 # - the program's own malloc: the pair of an undecided site, of one that is switched off, of one of
 # varying size (also with calloc, and after two threads used it), and of one that grows lists by
 # realloc;
-# - the program's own malloc: code without the plugin, with and without the preloaded library.
+# - the program's own malloc: code without the plugin, with and without the preloaded library, also
+# in a process too small for libsmalloc's heap.
 # The golden file has the differences. A longer path fails, a shorter one asks for a new golden
 # file.
 . "$(dirname "$0")/../support/lib.sh"
@@ -57,6 +58,15 @@ int main(int argc, char **argv) {
   int zeroed = argc > 2 && strcmp(argv[2], "zeroed") == 0; /* by calloc, all of one size */
   int begun = argc > 2 && strcmp(argv[2], "begun") == 0; /* by realloc */
   int pushes = argc > 2 && strcmp(argv[2], "lists") == 0;
+  if (argc > 2 && strcmp(argv[2], "small") == 0) { /* the process stays below 1 MiB of requests */
+    for (long i = 0; i < pairs + 1000; i++) {
+      if (i == 1000)
+        steps_begin();
+      free(cold(n));
+    }
+    steps_end();
+    return 0;
+  }
   volatile char *ballast = malloc(80 << 20); /* libsmalloc's heap starts in a process of 16 MiB */
   for (long i = 0; i < 80 << 20; i += 4096)
     ballast[i] = 1;
@@ -127,6 +137,12 @@ echo 'void other_unit(void *p) { *(volatile char *)p = 0; }' >other.c
 "$CLANG" -O2 pair.c other.o marks.o -o plain -pthread
 "$CLANG" -O2 -fplugin="$PLUGIN" pair.c other.o marks.o -pthread -o ours -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
 "$CLANG" -O2 pair.c other.o marks.o -pthread -o linked -L"$lib" -Wl,--no-as-needed -lsmalloc -Wl,-rpath,"$lib"
+# Instructions of a pair in a process that is too small for libsmalloc's heap. Fewer steps: under
+# valgrind each process is large, which libsmalloc sees when 1 MiB was requested.
+in_small_process() ( # ENVIRONMENT PROGRAM
+  counted_steps=10000
+  instructions "$1" "$2" small
+)
 count_all() {
   jemalloc_pair=$(instructions LD_PRELOAD="$jemalloc" plain)
   own_pair=$(instructions A=1 plain cold)
@@ -159,6 +175,9 @@ count_all() {
   echo "site that grows lists by realloc over the program's malloc: $((($(instructions A=1 ours lists 5000) - own_lists) / 10))"
   echo "site switched off over the program's malloc: $((($(instructions SMALLOC_CONF=heap:off ours) - own_hot_pair) / 10))"
   echo "code not rewritten over the program's malloc: $((($(instructions A=1 linked cold) - own_pair) / 10))"
+  own_small=$(in_small_process A=1 plain)
+  echo "preloaded in a small process over the program's malloc: $((($(in_small_process "LD_PRELOAD=$PRELOAD" plain) - own_small) / 10))"
+  echo "site in a small process over the program's malloc: $((($(in_small_process A=1 ours) - own_small) / 10))"
   echo "preloaded over the program's malloc: $((($(instructions "LD_PRELOAD=$PRELOAD" plain cold) - own_pair) / 10))"
 }
 compare_counts count_all "$golden"
