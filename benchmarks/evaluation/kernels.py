@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kernels.py has the trials that several figures share: rankings and exact misses of the kernels."""
 import argparse
+import contextlib
+import io
 from functools import partial
 
 import evaluate
@@ -19,7 +21,7 @@ def rank(name, lab):
     """Predicted and exact savings of each mapping, for the recorded input and for others (scripts/evaluate.py)."""
     options = argparse.Namespace(build=lab.build, clang=lab.clang, symbolizer=lab.symbolizer, machine=lab.preset["name"], rate=1,
                                  program=[name])
-    with lab.folder() as folder:
+    with lab.folder() as folder, contextlib.redirect_stderr(io.StringIO()):
         return evaluate.evaluate(options, folder)[0]
 
 

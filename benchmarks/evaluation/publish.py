@@ -62,8 +62,9 @@ def picture(figure, rows, path):
 
 def section(figure, rows, words):
     """The figure's part of the index page."""
+    words, says = (t.replace(" %", "\u00a0%") for t in (words, " ".join(figure.says(rows))))  # no line begins with the sign
     text = [f"### {figure.TITLE}", f"Source: {figure.SOURCE}.",
-            f"![{figure.TITLE}]({figure.NAME}.svg)", " ".join(figure.says(rows)), words, f"Numbers: [{figure.NAME}.csv]({figure.NAME}.csv)."]
+            f"![{figure.TITLE}]({figure.NAME}.svg)", says, words, f"Numbers: [{figure.NAME}.csv]({figure.NAME}.csv)."]
     wrapped = "\n\n".join(t if t.startswith("!") else textwrap.fill(t, 100, break_long_words=False, break_on_hyphens=False) for t in text)
     return f"<!-- {figure.NAME}:begin -->\n{wrapped}\n<!-- {figure.NAME}:end -->"
 

@@ -10,7 +10,7 @@ TITLE = "Run time with each mapping"
 SOURCE = "Cascaval et al. 2005, figure 4 (change of execution time with each mapping)"
 CAPTION = ("CPU time against the same program with the same heaps on base pages; each bar is one mapping: one allocation site on superpages, "
            "or all of them. The source's mappings are three size classes of data; these are sites. Bars are medians of the rounds, lines the "
-           "range of the rounds. A pale bar is a difference within their spread, so it is none.")
+           "range of the rounds; they include first touches as well as walks. A pale bar is a difference within their spread, so it is none.")
 SIZE = (8.4, 4.2)
 
 

@@ -61,5 +61,6 @@ def says(table):
         return ", ".join(map(str, sizes))
 
     words = ["The source saw superpages ahead at every size; " + (f"here they are at n = {names(faster)}." if faster else "here they are at none."),
+             *([f"Superpages are behind at n = {names(slower)}."] if slower else []),
              "Elsewhere the difference is within the spread of the rounds."]
-    return words + ([f"Superpages are behind at n = {names(slower)}."] if slower else [])
+    return words

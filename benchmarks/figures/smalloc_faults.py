@@ -5,7 +5,7 @@ from evaluation import marks, suite
 NAME = "smalloc-faults"
 SECTION = "smalloc's own"
 TITLE = "Page faults"
-SOURCE = "none: smalloc's own figure"
+SOURCE = "smalloc's own figure"
 CAPTION = ("Minor page faults of a whole run of each program in benchmarks/programs, as the kernel counts them; medians of the rounds. A "
            "superpage takes one fault where 512 base pages take 512.")
 
@@ -20,6 +20,7 @@ def rows(results, mode):
 
 
 def draw(drawing, table):
+    from matplotlib import ticker  # pylint: disable=import-outside-toplevel
     axes = drawing.add_subplot()
     names = list(dict.fromkeys(row["program"] for row in table))
     for key, (label, colour, marker) in marks.CONFIGURATIONS.items():
@@ -27,7 +28,10 @@ def draw(drawing, table):
         axes.plot([own.get(name) for name in names], range(len(names)), marker, color=colour, label=label, markersize=7)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set(xscale="log", xlabel="page faults")
+    axes.set(xscale="log", xlabel="page faults (grid lines: factors of two)")
+    axes.xaxis.set_major_locator(ticker.LogLocator(base=2))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.tick_params(axis="x", labelrotation=30)
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
 
 
@@ -37,7 +41,6 @@ def says(table):
     ratios = sorted(faults[name, "base"] / faults[name, "ours"] for name in names)
     behind = [name for name in names if any(key not in ("ours", "preload") and program == name and value < faults[name, "ours"]
                                             for (program, key), value in faults.items())]
-    words = [f"With smalloc and the plugin the programs take between a {max(ratios):.0f}th and a {min(ratios):.0f}th of glibc's page faults."
-             if min(ratios) > 1.5 else f"smalloc's programs take at best a {max(ratios):.0f}th of glibc's page faults, at worst {1 / min(ratios):.2f} times as many.",
+    words = [f"With smalloc and the plugin the programs take between {1 / max(ratios):.2f} and {1 / min(ratios):.2f} times glibc's page faults.",
              "Fewer faults show in system time, not in TLB misses."]
     return words + ([f"Where smalloc is behind: another configuration takes fewer on {', '.join(behind)}."] if behind else [])

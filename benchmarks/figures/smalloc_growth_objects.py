@@ -7,7 +7,7 @@ from evaluation import marks, rounds
 NAME = "smalloc-growth-objects"
 SECTION = "smalloc's own"
 TITLE = "Cost of malloc and free against live objects"
-SOURCE = "none: smalloc's own figure"
+SOURCE = "smalloc's own figure"
 CAPTION = ("CPU time of a run of benchmarks/evaluation/objects.c divided by its pairs of malloc and free; objects of 16 to 128 bytes, each "
            "written once and read once, so the time includes the program's own cache misses and page faults. Medians of the rounds, bars their range.")
 PROGRAM = {"name": "objects", "source": "evaluation/objects.c"}
@@ -70,5 +70,5 @@ def says(table):
               for where in (least, at) for key in peers if where[key]["high_ns"] < where["ours"]["low_ns"]]
     return [f"From {least['ours']['objects']:,} to {most:,} live objects a pair grows from {least['ours']['ns']:.0f} to {at['ours']['ns']:.0f} ns with "
             f"smalloc, and from {least['base']['ns']:.0f} to {at['base']['ns']:.0f} ns with glibc.",
-            "The ranges of the rounds tell which of them differ."] + (
+            "Every run has the same number of pairs, so only the size of the heap differs."] + (
                 [f"Where smalloc is behind: {'; '.join(behind)}."] if behind else [])

@@ -11,7 +11,7 @@ from evaluation.lab import ROOT
 NAME = "smalloc-growth-trace"
 SECTION = "smalloc's own"
 TITLE = "smalloc analyze against the size of the trace"
-SOURCE = "none: smalloc's own figure"
+SOURCE = "smalloc's own figure"
 CAPTION = ("Wall time and peak memory of smalloc analyze on traces of gups (random accesses, which no compression shortens), recorded at "
            "rate 1. Points are medians of the rounds, bars their range.")
 SIZE = (8.4, 3.6)

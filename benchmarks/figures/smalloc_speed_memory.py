@@ -7,7 +7,7 @@ import bench_table
 NAME = "smalloc-speed-memory"
 SECTION = "smalloc's own"
 TITLE = "Speed against peak memory"
-SOURCE = "none: smalloc's own figure"
+SOURCE = "smalloc's own figure"
 CAPTION = ("CPU speed and peak memory of the programs in benchmarks/programs, glibc on base pages being 1: large points are geometric means "
            "over the programs, small ones single programs. Speed is the median over the rounds of base pages' CPU time divided by the "
            "configuration's in the same round; CPU time is user time and the least system time. Up and left is better. The last column of "
