@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kernels.py has the trials that several figures share: rankings and exact misses of the kernels."""
+
 import argparse
 import contextlib
 import io
@@ -18,9 +19,11 @@ def ranked(mode):
 
 
 def rank(name, lab):
-    """Predicted and exact savings of each mapping, for the recorded input and for others (scripts/evaluate.py)."""
-    options = argparse.Namespace(build=lab.build, clang=lab.clang, symbolizer=lab.symbolizer, machine=lab.preset["name"], rate=1,
-                                 program=[name])
+    """Predicted and exact savings of each mapping, for the recorded input and for others
+    (scripts/evaluate.py)."""
+    options = argparse.Namespace(
+        build=lab.build, clang=lab.clang, symbolizer=lab.symbolizer, machine=lab.preset["name"], rate=1, program=[name]
+    )
     with lab.folder() as folder, contextlib.redirect_stderr(io.StringIO()):
         return evaluate.evaluate(options, folder)[0]
 
@@ -54,4 +57,6 @@ def run(name, arguments, pages, lab):
     source = PROGRAMS[name][0] if name in PROGRAMS else f"{name}.c"
     assert (ROOT / "benchmarks" / "kernels" / source).exists(), source
     # base: glibc; superpages: smalloc with its whole heap on superpages.
-    return lab.run_program({"name": name, "source": f"kernels/{source}"}, arguments, "base" if pages == "base" else "ours-superpage")
+    return lab.run_program(
+        {"name": name, "source": f"kernels/{source}"}, arguments, "base" if pages == "base" else "ours-superpage"
+    )

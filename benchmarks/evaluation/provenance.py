@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """provenance.py finds what a trial depends on: the commit, the build, the machine, the versions."""
+
 import hashlib
 import json
 import os
@@ -21,8 +22,10 @@ def first_line(command):
 def changes():
     """The text of what differs from the commit, documentation aside: a page changes no result."""
     paths = ["--", ".", ":!docs", ":!*.md"]
-    texts = [subprocess.run(["git", *words, *paths], capture_output=True, check=False, cwd=ROOT).stdout
-             for words in (["diff", "HEAD"], ["ls-files", "--others", "--exclude-standard"])]
+    texts = [
+        subprocess.run(["git", *words, *paths], capture_output=True, check=False, cwd=ROOT).stdout
+        for words in (["diff", "HEAD"], ["ls-files", "--others", "--exclude-standard"])
+    ]
     return b"".join(texts)
 
 
@@ -37,9 +40,21 @@ class Provenance:
         for file in (lab.smalloc, lab.plugin, lab.library):
             digest.update(file.read_bytes())
         self.build = digest.hexdigest()[:16]
-        self.machine = json.dumps({**bench_runs.machine(), "page_bytes": os.sysconf("SC_PAGE_SIZE"), "tlb_preset": lab.preset["name"]},
-                                  sort_keys=True)
-        peers = [title for key, (title, _, _) in bench.configurations(lab.build, lab.peers).items()
-                 if key in ("jemalloc", "mimalloc", "tcmalloc")]
-        self.versions = json.dumps({"clang": first_line([lab.clang, "--version"]), "smalloc": first_line([lab.smalloc, "--version"]),
-                                    "glibc": " ".join(os.confstr("CS_GNU_LIBC_VERSION").split()), "peers": peers}, sort_keys=True)
+        self.machine = json.dumps(
+            {**bench_runs.machine(), "page_bytes": os.sysconf("SC_PAGE_SIZE"), "tlb_preset": lab.preset["name"]},
+            sort_keys=True,
+        )
+        peers = [
+            title
+            for key, (title, _, _) in bench.configurations(lab.build, lab.peers).items()
+            if key in ("jemalloc", "mimalloc", "tcmalloc")
+        ]
+        self.versions = json.dumps(
+            {
+                "clang": first_line([lab.clang, "--version"]),
+                "smalloc": first_line([lab.smalloc, "--version"]),
+                "glibc": " ".join(os.confstr("CS_GNU_LIBC_VERSION").split()),
+                "peers": peers,
+            },
+            sort_keys=True,
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """rounds.py says what repeated measurements show: a middle, a spread, and whether two of them differ."""
+
 import statistics
 
 import bench_table
@@ -16,12 +17,16 @@ def values_of(results, prefix, what):
 
 def summary(values):
     """Median, least and most; None without values."""
-    return {"median": statistics.median(values), "low": min(values), "high": max(values), "rounds": len(values)} if values else None
+    return (
+        {"median": statistics.median(values), "low": min(values), "high": max(values), "rounds": len(values)}
+        if values
+        else None
+    )
 
 
 def compare(base, other):
-    """Returns (how many times as fast as base other is, the words for it). A ratio within the spread of the rounds, or of
-    fewer than three rounds, is no difference."""
+    """Returns (how many times as fast as base other is, the words for it). A ratio within the
+    spread of the rounds, or of fewer than three rounds, is no difference."""
     ratio = statistics.median(base) / statistics.median(other)
     if min(len(base), len(other)) < bench_table.LEAST_RUNS:
         return None, "too few rounds"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """session.py runs the trials of figures that the database lacks, and shows how far it is."""
+
 import fcntl
 import os
 import signal
@@ -11,7 +12,8 @@ from evaluation.lab import UsageError
 
 
 def kill_children():
-    """Ends the processes that this one has started and not waited for: after an interruption they would go on."""
+    """Ends the processes that this one has started and not waited for: after an interruption they
+    would go on."""
     for task in Path("/proc/self/task").iterdir():
         for word in (task / "children").read_text().split():
             try:
@@ -29,7 +31,8 @@ class Progress:
         self.terminal = sys.stderr.isatty()
 
     def eta(self):
-        """The time of the trials that are left: as long as last time, or as the mean of those of this session."""
+        """The time of the trials that are left: as long as last time, or as the mean of those of
+        this session."""
         mean = (time.monotonic() - self.started) / self.done if self.done else None
         times = [self.known.get(key, mean) for key in self.left]
         if None in times:
@@ -82,7 +85,9 @@ def measure(chosen, lab, database, here):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise UsageError(f"--output ({lab.output})", "another benchmarks/run works there", "wait for its end") from error
+            raise UsageError(
+                f"--output ({lab.output})", "another benchmarks/run works there", "wait for its end"
+            ) from error
         session = database.start(lab.mode, here)
         progress = Progress(len(missing), database.durations(lab.mode), missing)
         for key, measurement in missing.items():
@@ -92,7 +97,10 @@ def measure(chosen, lab, database, here):
                 numbers = measurement(lab)
             except (RuntimeError, OSError, SystemExit) as error:  # scripts/evaluate.py ends with SystemExit
                 failed += 1
-                progress.note(f"benchmarks/run: error: trial {key}: {error}\nhint: the figure is drawn without it; the next start tries again")
+                progress.note(
+                    f"benchmarks/run: error: trial {key}: {error}\nhint: the figure is drawn without it; the next "
+                    "start tries again"
+                )
             else:
                 database.add(session, key, time.monotonic() - began, numbers)
                 lab.known[key] = numbers

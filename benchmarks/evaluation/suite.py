@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """suite.py has the trials of the suite's programs in the configurations of scripts/bench.py."""
+
 import json
 from functools import partial
 
@@ -16,7 +17,8 @@ def programs(mode):
 
 
 def run(program, configuration, lab):
-    """One run. A configuration that is not installed here, and an output that differs, are errors."""
+    """One run. A configuration that is not installed here, and an output that differs, are
+    errors."""
     if configuration not in lab.configurations:
         return {"absent": True}
     numbers = lab.run_program(program, program["quick" if lab.mode == "quick" else "args"], configuration)
@@ -34,15 +36,22 @@ def trials(mode):
 
 
 def measured(results, mode):
-    """The programs as scripts/bench_peers.py has them, without configurations that are not installed."""
+    """The programs as scripts/bench_peers.py has them, without configurations that are not
+    installed."""
     found = []
     for program in programs(mode):
         runs = {}
         for configuration in CONFIGURATIONS:
             number = 1
-            while (own := results.get(f"suite/{program['name']}/{configuration}/round-{number}")):
+            while own := results.get(f"suite/{program['name']}/{configuration}/round-{number}"):
                 if not own.get("absent"):
                     runs.setdefault(configuration, []).append(own)
                 number += 1
-        found.append({"name": program["name"], "runs": runs, "results": {key: bench_table.summarise(own) for key, own in runs.items()}})
+        found.append(
+            {
+                "name": program["name"],
+                "runs": runs,
+                "results": {key: bench_table.summarise(own) for key, own in runs.items()},
+            }
+        )
     return found

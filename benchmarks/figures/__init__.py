@@ -17,13 +17,20 @@ and has
   draw(drawing, rows)   draws them into a matplotlib figure
   says(rows)            returns what they show in two plain sentences, and where smalloc is behind a further one
 """
+
 import importlib
 import pkgutil
 
 from evaluation.lab import UsageError
 
-SECTIONS = ("Magee and Qasem 2009", "Cascaval et al. 2005", "Korn and Chang 2007", "Gorman 2010", "Tikir and Hollingsworth 2008",
-            "smalloc's own")
+SECTIONS = (
+    "Magee and Qasem 2009",
+    "Cascaval et al. 2005",
+    "Korn and Chang 2007",
+    "Gorman 2010",
+    "Tikir and Hollingsworth 2008",
+    "smalloc's own",
+)
 
 
 def select(names):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Benefit of each base mapping against the superpages that it needs."""
+
 from evaluation import kernels, marks
 import evaluate
 
@@ -7,9 +8,13 @@ NAME = "cascaval-fig3"
 SECTION = "Cascaval et al. 2005"
 TITLE = "Benefit of each mapping against its superpages"
 SOURCE = "Cascaval et al. 2005, figure 3 (benefit ranking of galgel)"
-CAPTION = ("A mapping puts one allocation site on superpages, the rest stays on base pages. PMB: its saving in percent of the best "
-           "mapping's. Predicted: smalloc analyze, from a recording; exact: each load and store in an exact TLB simulator, not by a PMU. Both are "
-           "priced with the curve of this machine's preset.")
+CAPTION = (
+    "A mapping puts one allocation site on superpages, the rest stays on base pages. PMB: its saving in percent of "
+    "the best "
+    "mapping's. Predicted: smalloc analyze, from a recording; exact: each load and store in an exact TLB "
+    "simulator, not by a PMU. Both are "
+    "priced with the curve of this machine's preset."
+)
 SIZE = (8.4, 4.6)
 
 
@@ -24,8 +29,15 @@ def rows(results, mode):
         predicted, exact = (evaluate.pmb(report[side]["saved"]) for side in ("predicted", "truth"))
         for site in predicted:
             if site in exact and len(set(predicted) & set(exact)) > 1:
-                found.append({"program": name, "mapping": site, "superpages": report["predicted"]["superpages"][site],
-                              "predicted_pmb": predicted[site], "exact_pmb": exact[site]})
+                found.append(
+                    {
+                        "program": name,
+                        "mapping": site,
+                        "superpages": report["predicted"]["superpages"][site],
+                        "predicted_pmb": predicted[site],
+                        "exact_pmb": exact[site],
+                    }
+                )
     return found
 
 
@@ -48,6 +60,9 @@ def draw(drawing, table):
 
 def says(table):
     off = max(table, key=lambda row: abs(row["predicted_pmb"] - row["exact_pmb"]))
-    return [f"{len(table)} mappings of {len({row['program'] for row in table})} programs are shown; a mapping's place tells what its superpages are worth.",
-            f"The prediction is farthest from the exact simulation at {off['mapping']} of {off['program']}: "
-            f"{off['predicted_pmb']:.1f} % against {off['exact_pmb']:.1f} %."]
+    return [
+        f"{len(table)} mappings of {len({row['program'] for row in table})} programs are shown; a mapping's place "
+        "tells what its superpages are worth.",
+        f"The prediction is farthest from the exact simulation at {off['mapping']} of {off['program']}: "
+        f"{off['predicted_pmb']:.1f} % against {off['exact_pmb']:.1f} %.",
+    ]

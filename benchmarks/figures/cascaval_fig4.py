@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Change of run time when one allocation site is on superpages."""
+
 import statistics
 
 from evaluation import mappings, marks, rounds
@@ -8,9 +9,14 @@ NAME = "cascaval-fig4"
 SECTION = "Cascaval et al. 2005"
 TITLE = "Run time with each mapping"
 SOURCE = "Cascaval et al. 2005, figure 4 (change of execution time with each mapping)"
-CAPTION = ("CPU time against the same program with the same heaps on base pages; each bar is one mapping: one allocation site on superpages, "
-           "or all of them. The source's mappings are three size classes of data; these are sites. Bars are medians of the rounds, lines the "
-           "range of the rounds; they include first touches as well as walks. A pale bar is a difference within their spread, so it is none.")
+CAPTION = (
+    "CPU time against the same program with the same heaps on base pages; each bar is one mapping: one allocation "
+    "site on superpages, "
+    "or all of them. The source's mappings are three size classes of data; these are sites. Bars are medians of "
+    "the rounds, lines the "
+    "range of the rounds; they include first touches as well as walks. A pale bar is a difference within their "
+    "spread, so it is none."
+)
 SIZE = (8.4, 4.2)
 
 
@@ -27,11 +33,23 @@ def rows(results, mode):  # pylint: disable=unused-argument
             own = rounds.values_of(results, f"mappings/{name}", lambda numbers, way=way: marks.cpu(numbers[way]))
             ratio, words = rounds.compare(base, own)
             changes = [100 * (o / b - 1) for o, b in zip(own, base)]
-            most = max(results[f"mappings/{name}/round-{number}"][way]["superpages"] for number in range(1, len(own) + 1))
-            found.append({"program": name, "mapping": way, "rounds": len(own), "base_seconds": statistics.median(base),
-                          "seconds": statistics.median(own), "change_percent": 100 * (statistics.median(own) / statistics.median(base) - 1),
-                          "low_percent": min(changes), "high_percent": max(changes), "superpages": most,
-                          "verdict": "within the spread" if ratio is None else words})
+            most = max(
+                results[f"mappings/{name}/round-{number}"][way]["superpages"] for number in range(1, len(own) + 1)
+            )
+            found.append(
+                {
+                    "program": name,
+                    "mapping": way,
+                    "rounds": len(own),
+                    "base_seconds": statistics.median(base),
+                    "seconds": statistics.median(own),
+                    "change_percent": 100 * (statistics.median(own) / statistics.median(base) - 1),
+                    "low_percent": min(changes),
+                    "high_percent": max(changes),
+                    "superpages": most,
+                    "verdict": "within the spread" if ratio is None else words,
+                }
+            )
     return found
 
 
@@ -40,10 +58,18 @@ def draw(drawing, table):
     names, place, ticks, labels = list(dict.fromkeys(row["program"] for row in table)), 0, [], []
     for name in names:
         own = [row for row in table if row["program"] == name]
-        axes.text(place + (len(own) - 1) / 2, 1.02, name, transform=axes.get_xaxis_transform(), ha="center", fontweight="bold")
+        axes.text(
+            place + (len(own) - 1) / 2, 1.02, name, transform=axes.get_xaxis_transform(), ha="center", fontweight="bold"
+        )
         for row in own:
             colour = marks.BLUE if row["mapping"] == "all" else marks.ORANGE
-            axes.bar(place, row["change_percent"], 0.8, color=colour, alpha=0.3 if row["verdict"] == "within the spread" else 1)
+            axes.bar(
+                place,
+                row["change_percent"],
+                0.8,
+                color=colour,
+                alpha=0.3 if row["verdict"] == "within the spread" else 1,
+            )
             axes.plot([place, place], [row["low_percent"], row["high_percent"]], color="#222222", linewidth=1)
             ticks.append(place)
             labels.append("all sites" if row["mapping"] == "all" else row["mapping"])
@@ -58,9 +84,16 @@ def draw(drawing, table):
 def says(table):
     clear = [row for row in table if row["verdict"] != "within the spread"]
     best = min(clear, key=lambda row: row["change_percent"], default=None)
-    slower = [f"{row['program']} with {row['mapping']} ({row['change_percent']:+.0f} %)" for row in clear if row["change_percent"] > 0]
+    slower = [
+        f"{row['program']} with {row['mapping']} ({row['change_percent']:+.0f} %)"
+        for row in clear
+        if row["change_percent"] > 0
+    ]
     words = [f"{len(clear)} of {len(table)} mappings differ from base pages by more than the spread of the rounds."]
     if best and best["change_percent"] < 0:
-        words.append(f"The largest gain is {best['program']}'s with {'all sites' if best['mapping'] == 'all' else best['mapping']}: "
-                     f"{best['change_percent']:.0f} %; the source's was 59 % (swim).")
+        words.append(
+            f"The largest gain is {best['program']}'s with "
+            f"{'all sites' if best['mapping'] == 'all' else best['mapping']}: "
+            f"{best['change_percent']:.0f} %; the source's was 59 % (swim)."
+        )
     return words + ([f"Superpages are slower for {', '.join(slower)}."] if slower else [])

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Page faults of each configuration."""
+
 from evaluation import marks, suite
 
 NAME = "smalloc-faults"
 SECTION = "smalloc's own"
 TITLE = "Page faults"
 SOURCE = "smalloc's own figure"
-CAPTION = ("Minor page faults of a whole run of each program in benchmarks/programs, as the kernel counts them; medians of the rounds. A "
-           "superpage takes one fault where 512 base pages take 512.")
+CAPTION = (
+    "Minor page faults of a whole run of each program in benchmarks/programs, as the kernel counts them; medians "
+    "of the rounds. A "
+    "superpage takes one fault where 512 base pages take 512."
+)
 
 
 def trials(mode):
@@ -15,12 +19,21 @@ def trials(mode):
 
 
 def rows(results, mode):
-    return [{"program": program["name"], "configuration": key, "page_faults": own["minor_faults"], "superpages": own["superpages"]}
-            for program in suite.measured(results, mode) for key, own in program["results"].items()]
+    return [
+        {
+            "program": program["name"],
+            "configuration": key,
+            "page_faults": own["minor_faults"],
+            "superpages": own["superpages"],
+        }
+        for program in suite.measured(results, mode)
+        for key, own in program["results"].items()
+    ]
 
 
 def draw(drawing, table):
     from matplotlib import ticker  # pylint: disable=import-outside-toplevel
+
     axes = drawing.add_subplot()
     names = list(dict.fromkeys(row["program"] for row in table))
     for key, (label, colour, marker) in marks.CONFIGURATIONS.items():
@@ -39,8 +52,19 @@ def says(table):
     faults = {(row["program"], row["configuration"]): row["page_faults"] for row in table}
     names = list(dict.fromkeys(row["program"] for row in table))
     ratios = sorted(faults[name, "base"] / faults[name, "ours"] for name in names)
-    behind = [name for name in names if any(key not in ("ours", "preload") and program == name and value < faults[name, "ours"]
-                                            for (program, key), value in faults.items())]
-    words = [f"With smalloc and the plugin the programs take between {1 / max(ratios):.2f} and {1 / min(ratios):.2f} times glibc's page faults.",
-             "Fewer faults show in system time, not in TLB misses."]
-    return words + ([f"Where smalloc is behind: another configuration takes fewer on {', '.join(behind)}."] if behind else [])
+    behind = [
+        name
+        for name in names
+        if any(
+            key not in ("ours", "preload") and program == name and value < faults[name, "ours"]
+            for (program, key), value in faults.items()
+        )
+    ]
+    words = [
+        f"With smalloc and the plugin the programs take between {1 / max(ratios):.2f} and {1 / min(ratios):.2f} "
+        "times glibc's page faults.",
+        "Fewer faults show in system time, not in TLB misses.",
+    ]
+    return words + (
+        [f"Where smalloc is behind: another configuration takes fewer on {', '.join(behind)}."] if behind else []
+    )
