@@ -24,8 +24,12 @@ def rank(name, lab):
     options = argparse.Namespace(
         build=lab.build, clang=lab.clang, symbolizer=lab.symbolizer, machine=lab.preset["name"], rate=1, program=[name]
     )
-    with lab.folder() as folder, contextlib.redirect_stderr(io.StringIO()):
-        return evaluate.evaluate(options, folder)[0]
+    said = io.StringIO()
+    try:
+        with lab.folder() as folder, contextlib.redirect_stderr(said):
+            return evaluate.evaluate(options, folder)[0]
+    except SystemExit as error:  # scripts/evaluate.py has said why
+        raise RuntimeError(said.getvalue().strip()) from error
 
 
 def ranking_trials(mode):

@@ -95,7 +95,7 @@ def measure(chosen, lab, database, here):
             began = time.monotonic()
             try:
                 numbers = measurement(lab)
-            except (RuntimeError, OSError, SystemExit) as error:  # scripts/evaluate.py ends with SystemExit
+            except (RuntimeError, OSError) as error:
                 failed += 1
                 progress.note(
                     f"benchmarks/run: error: trial {key}: {error}\nhint: the figure is drawn without it; the next "
