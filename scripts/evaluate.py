@@ -184,17 +184,19 @@ def truth(binary, arguments, costs, names, symbolizer):
     """Returns the cycles saved by each base mapping, and by everything on superpages."""
     found = json.loads(run([binary, *arguments], binary.parent).stderr.splitlines()[-1])["sites"]
     known = places(binary, [s["caller"] for s in found if s["accesses"]], names, symbolizer)
-    groups, weight = {}, {}
+    groups, weight, superpages = {}, {}, {}
     for site in found:
         if name := known.get(site["caller"]):
             groups.setdefault(name, []).append(site["caller"])
             weight[name] = weight.get(name, 0) + site["accesses"]
+            superpages[name] = superpages.get(name, 0) + -(-site["peak_bytes"] // SUPERPAGE_BYTES)
     order = sorted(groups, key=lambda name: -weight[name])[:MOST_SITES]
     result = json.loads(run([binary, *arguments], binary.parent, TLB=costs.tlb,
                             SITES=",".join("+".join(groups[name]) for name in order)).stderr.splitlines()[-1])
     base = costs.cycles(result["lanes"][0])
     saved = {name: base - costs.cycles(lane) for name, lane in zip(order, result["lanes"][1:])}
-    return {"accesses": result["accesses"], "base_cycles": base, "saved": saved, "saved_all": base - costs.cycles(result["lanes"][-1])}
+    return {"accesses": result["accesses"], "base_cycles": base, "saved": saved, "superpages": {name: superpages[name] for name in saved},
+            "saved_all": base - costs.cycles(result["lanes"][-1])}
 
 
 def predicted(smalloc, binary, arguments, options, folder):
@@ -203,7 +205,7 @@ def predicted(smalloc, binary, arguments, options, folder):
     run([smalloc, "record", "-q", "--rate", options.rate, "-o", trace, "--", binary, *arguments], folder)
     report = json.loads(run([smalloc, "analyze", trace, "--machine", options.machine, "--no-db", "--json", "--mappings", MOST_SITES],
                             folder).stdout)
-    saved, chosen = {}, []
+    saved, chosen, superpages = {}, [], {}
     for mapping in report["mappings"]:
         category = mapping["category"]
         name = ("static data" if category["kind"] == "static" else f"{category['function']}:{category['line']}"
@@ -212,9 +214,10 @@ def predicted(smalloc, binary, arguments, options, folder):
             continue  # of a library, which the simulation does not see
         if name:
             saved[name] = saved.get(name, 0) + mapping["saved_cycles"]
+            superpages[name] = superpages.get(name, 0) + mapping["superpages"]
             if mapping["chosen"]:
                 chosen.append(name)
-    return {"base_cycles": report["miss_cycles_base"], "saved": saved, "chosen": chosen, "trace_bytes": trace.stat().st_size}
+    return {"base_cycles": report["miss_cycles_base"], "saved": saved, "superpages": superpages, "chosen": chosen, "trace_bytes": trace.stat().st_size}
 
 
 def compare(guess, fact, hertz):

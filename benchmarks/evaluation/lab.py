@@ -42,6 +42,7 @@ class Lab:
                 raise UsageError(tool, "not found", "scripts/install-packages --set demo")
         peers = self.build / "bench" / "peers"
         self.peers = peers if (peers / "libjemalloc.so.2").exists() and (peers / "libmimalloc.so.3").exists() else None
+        self.known, self.warm_bytes = {}, {}  # numbers of the trials so far; memory that runs of a program need
         self.programs = self.output / "programs"
         self.programs.mkdir(parents=True, exist_ok=True)
         self.preset = self.machine(None)
@@ -120,8 +121,8 @@ class Lab:
         peak memory, superpages, faults. A run whose configuration did not take effect says so (in_effect)."""
         _, variant, extra = self.configurations[configuration]
         command = self.compile_bench(program, variant) + [str(word) for word in arguments]
-        options = argparse.Namespace(cpu=None)
-        result = bench_runs.run_checked(command, configuration, {**extra, **environment}, options, program, 0)
-        if result is None:
-            raise RuntimeError(f"{program['name']}: {configuration}: no superpage in any of {bench_runs.ATTEMPTS} starts")
+        result = bench_runs.run_checked(command, configuration, {**extra, **environment}, argparse.Namespace(cpu=None), program,
+                                        self.warm_bytes.get(program["name"], 0))
+        needed = min(result["peak_rss_bytes"] * 3 // 2, bench_runs.machine()["memory_bytes"] // 2)
+        self.warm_bytes[program["name"]] = max(needed, self.warm_bytes.get(program["name"], 0))
         return result

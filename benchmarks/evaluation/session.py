@@ -70,6 +70,7 @@ def measure(chosen, lab, database, here):
     """Runs what is missing; returns whether every trial gave numbers."""
     trials = wanted_trials(chosen, lab.mode)
     there = database.results(lab.mode, here)
+    lab.known.update(there)
     missing = {key: measurement for key, measurement in trials.items() if key not in there}
     if len(missing) < len(trials):
         print(f"{len(trials) - len(missing)} of {len(trials)} trials are in the database", file=sys.stderr)
@@ -94,6 +95,7 @@ def measure(chosen, lab, database, here):
                 progress.note(f"benchmarks/run: error: trial {key}: {error}\nhint: the figure is drawn without it; the next start tries again")
             else:
                 database.add(session, key, time.monotonic() - began, numbers)
+                lab.known[key] = numbers
             progress.advance(key)
         progress.end()
     return not failed
