@@ -83,9 +83,9 @@ def says(table):
     words = [f"The micro-benchmark gives {min(measured)} to {max(measured)} cycles in {len(measured)} of {ROUNDS} rounds; in the others no three "
              "latencies agreed." if len(measured) < ROUNDS and measured else
              f"The micro-benchmark gives {min(measured)} to {max(measured)} cycles in {ROUNDS} rounds." if measured else
-             "The micro-benchmark found no three latencies that agree, on a machine with other load."]
+             "The micro-benchmark found no three latencies that agree within its limit."]
     if preset:
-        words.append(f"The preset says {min(preset):.0f} to {max(preset):.0f}, for a machine without a hypervisor.")
+        words.append(f"The preset says {min(preset):.0f} to {max(preset):.0f}.")
     if walks and overlapped:
         words.append(f"The cost is a curve: {walks[0]['cycles']:.0f} cycles at {walks[0]['pages']} pages, {walks[-1]['cycles']:.0f} at "
                      f"{walks[-1]['pages']}; walks that overlap with other loads cost {min(overlapped):.0f} to {max(overlapped):.0f}.")

@@ -85,20 +85,24 @@ def draw(drawing, table):
                 "color": [COLOURS[name] + ("" if own[k]["clear"] else "55") for k in stream.KERNELS]})
     grouped(right, stream.KERNELS, series)
     right.set_ylabel("rate over base pages (%)")
-    legend_above(right, 2, fontsize=8)
+    from matplotlib.patches import Patch  # pylint: disable=import-outside-toplevel
+    styles = {stream.TITLES[name]: {"color": colour} for name, colour in COLOURS.items()}
+    legend_above(right, 2, fontsize=8, handles=[Patch(label=title, **styles.get(title, PAPER)) for title in series])
 
 
 def says(table):
     own, paper = (row for row in table if row["what"] == "share")
-    words = [f"Predicted {own['predicted_percent']:.1f} % at most, measured {own['measured_percent']:.1f} %"
+    spread = own["tolerance_percent"]
+    words = [f"Predicted {own['predicted_percent']:.1f} % at most, measured {own['measured_percent']:.1f} %, with a spread of {spread:.1f}"
              f"{'' if own['within_bound'] else ': more than the bound allows'} (the source: {paper['predicted_percent']:.1f} and "
              f"{paper['measured_percent']:.1f} %)."]
     means = {}
     for name in COLOURS:
-        gains = [row for row in table if row["what"] == "rate" and row["of"] == name]
+        gains = [row["gain_percent"] if row["clear"] else 0 for row in table if row["what"] == "rate" and row["of"] == name]
         if gains:
-            means[name] = sum(row["gain_percent"] for row in gains) / len(gains)
-    words.append("Mean over the functions: " + ", ".join(f"{stream.TITLES[name]} {mean:+.0f} %" for name, mean in means.items()) + ".")
+            means[name] = sum(gains) / len(gains)
+    words.append("Mean over the functions, where a difference within the spread counts as none: "
+                 + ", ".join(f"{stream.TITLES[name]} {mean:+.0f} %" for name, mean in means.items()) + ".")
     dead = next((row for row in table if row["of"] == "libhugetlbfs" and row["superpages"] == 0), None)
     if dead:
         words.append("libhugetlbfs, the source's own means, takes no superpage with this C library, which has no hook for it any more.")

@@ -103,7 +103,7 @@ def draw(drawing, table):
     top, panels = panels_below_legend(drawing, 2, sharey=True)
     for axes, name, paper in zip(panels, PROGRAMS, PAPER):
         own = [row for row in table if row["program"] == name]
-        labels = {"base": "base pages", "thp": "superpages"}
+        labels = {"base": "base\npages", "thp": "super-\npages"}
         bottom = dict.fromkeys(labels, 0)
         for part in dict.fromkeys(row["part"] for row in own):
             heights = [100 * sum(r["normalised"] for r in own if (r["configuration"], r["part"]) == (c, part)) for c in labels]
