@@ -4,7 +4,7 @@ from pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 
 SKY, YELLOW = "#56b4e9", "#f0e442"  # of the same palette
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
-PAPER = {"color": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.6}  # the source's own numbers
+PAPER = {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.6}  # the source's own numbers
 
 
 def grouped(axes, labels, series, width=0.8):

@@ -106,8 +106,8 @@ public:
     for (;;) {
       size_t first = waiting_.size();
       for (size_t i = 0; i < waiting_.size(); i++)
-        if (!waiting_[i].empty() && (first == waiting_.size() ||
-                                     waiting_[i].front().time < waiting_[first].front().time))
+        if (!waiting_[i].empty() &&
+            (first == waiting_.size() || waiting_[i].front().time < waiting_[first].front().time))
           first = i;
       if (first == waiting_.size() || waiting_[first].front().time > time)
         return;
@@ -162,13 +162,13 @@ void report(const Merger &merger, const std::vector<Sampling> &ways) {
       errors += (processors++ ? ", " : "") + std::to_string(error);
       sum += error;
     }
-    std::printf("%s{\"name\": \"%s\", \"period\": %lu, \"sampled\": %lu, \"sampled_percent\": %.4f, "
-                "\"error\": %.6f, \"errors\": [%s], \"pages_percent\": %.4f}",
-                comma, name_of(way.kind), static_cast<unsigned long>(way.period),
-                static_cast<unsigned long>(way.sampled),
-                100 * share(way.sampled, merger.transactions()),
-                processors ? sum / static_cast<double>(processors) : 0, errors.c_str(),
-                100 * share(way.pages.size(), merger.pages()));
+    std::printf(
+        "%s{\"name\": \"%s\", \"period\": %lu, \"sampled\": %lu, \"sampled_percent\": %.4f, "
+        "\"error\": %.6f, \"errors\": [%s], \"pages_percent\": %.4f}",
+        comma, name_of(way.kind), static_cast<unsigned long>(way.period),
+        static_cast<unsigned long>(way.sampled), 100 * share(way.sampled, merger.transactions()),
+        processors ? sum / static_cast<double>(processors) : 0, errors.c_str(),
+        100 * share(way.pages.size(), merger.pages()));
     comma = ", ";
   }
   std::printf("]}\n");
