@@ -94,7 +94,7 @@ struct Evaluation::Lane {
         continue;
       }
       // A category's own heap has a range of its own, which begins in any set.
-      const uint64_t number = size == PageSize::kSuper && sampled && a.region != kNoRegion
+      const uint64_t number = size == PageSize::kSuper && sampled && a.region != Objects::kSmall
                                   ? ArrayMisses::kByRegion + a.region
                                   : a.packed >> page_shift(size);
       const uint64_t page =
@@ -178,13 +178,14 @@ struct Evaluation::Lane {
 };
 
 Evaluation::Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
-                       unsigned threads, std::vector<bool> overlaps, uint32_t tlbs)
+                       unsigned threads, Concurrency concurrency)
     : costs_(costs), sample_(sample),
       threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())),
-      overlaps_(std::move(overlaps)), streams_(overlaps_.size() * tlbs), streams_at_once_(tlbs) {
+      overlaps_(std::move(concurrency.overlaps)), streams_(overlaps_.size() * concurrency.tlbs),
+      streams_at_once_(concurrency.tlbs) {
   faults_.first_by_heaps = sample.misses;
   for (Pages &mapping : mappings)
-    lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample, tlbs));
+    lanes_.push_back(std::make_unique<Lane>(costs, std::move(mapping), sample, concurrency.tlbs));
   // A PMU's samples are not chosen by regions, so the lines used between two of them are unknown.
   if (costs.knows_near() && sample.weight == 1 && !sample.misses)
     near_lines_.emplace(sample.rate);
@@ -203,29 +204,30 @@ Walk Evaluation::walk_of(uint32_t category, uint64_t address, uint64_t repeats, 
   return near ? Walk::kNear : Walk::kOverlapped;
 }
 
-void Evaluation::access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-                        bool in_gib, bool write, uint64_t region, uint32_t tlb) {
-  first_reads_.access(address, category, write);
+void Evaluation::access(uint64_t address, const Objects::Place &place, uint64_t repeats, bool write,
+                        uint32_t tlb) {
+  first_reads_.access(address, place.category, write);
   accesses_ += static_cast<double>(repeats + 1);
   if (sample_.rate < 1 && address >> 21 != last_region_) {
     last_region_ = address >> 21;
     regions_.insert(last_region_);
   }
   const Walk walk =
-      walk_of(category, address, repeats, near_lines_ && near_lines_->has(address), tlb);
+      walk_of(place.category, address, repeats, near_lines_ && near_lines_->has(address), tlb);
   uint32_t table_pages = 0;
   if (walk == Walk::kNear)
     table_pages = table_lines_.pages_since(address >> 12);
   else if (near_lines_)
     table_lines_.use(address >> 12);
-  batch_.push_back({address, packed, category, in_gib, false, walk, table_pages, tlb, region});
+  batch_.push_back({address, place.packed, place.category, place.in_gib, false, walk, table_pages,
+                    tlb, place.region});
   if (batch_.size() == kBatch)
     run_batch();
 }
 
 void Evaluation::given_back(uint64_t start, uint64_t end, uint32_t category) {
   first_reads_.given_back(start, end);
-  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0, 0, kNoRegion});
+  batch_.push_back({start, end, category, false, true, Walk::kWaited, 0, 0, Objects::kSmall});
   if (batch_.size() == kBatch)
     run_batch();
 }

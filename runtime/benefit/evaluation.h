@@ -14,6 +14,7 @@
 #include "runtime/benefit/cost_model.h"
 #include "runtime/benefit/first_reads.h"
 #include "runtime/benefit/near_lines.h"
+#include "runtime/benefit/objects.h"
 #include "runtime/benefit/streams.h"
 #include "runtime/benefit/streams_at_once.h"
 #include "runtime/benefit/table_lines.h"
@@ -46,25 +47,28 @@ struct Sample {
   bool misses = false;
 };
 
+/// Describes what the program does at the same time.
+struct Concurrency {
+  /// By category: its accesses do not wait for each other (Walk); beyond the end they do.
+  std::vector<bool> overlaps = {};
+  uint32_t tlbs = 1; ///< cores that accesses come from, 1 or more
+};
+
 class Evaluation {
 public:
   using Pages = std::vector<PageSize>;
   /// Creates the evaluation. mappings[i][category]: page size of the category; a category beyond
-  /// the vector's end is on base pages. threads: 0: one a core. overlaps[category]: its accesses do
-  /// not wait for each other (Walk); beyond the end they do. tlbs: cores that accesses come from, 1
-  /// or more.
+  /// the vector's end is on base pages. threads: of the evaluation; 0: one a core.
   Evaluation(const CostModel &costs, std::vector<Pages> mappings, Sample sample,
-             unsigned threads = 0, std::vector<bool> overlaps = {}, uint32_t tlbs = 1);
+             unsigned threads = 0, Concurrency concurrency = {});
   ~Evaluation();
 
-  /// Adds one run of accesses to one base page. category: UINT32_MAX: none. in_gib: the run is in a
-  /// whole GiB of its object, where 1 GiB pages can be; 2 MiB pages serve the rest of the category,
-  /// as in the allocator. region: as Objects::Place; in a sample it stands for the superpage, so
-  /// that either all accesses to a superpage are there or none. tlb: of the core, below tlbs.
-  void access(uint64_t address, uint64_t packed, uint32_t category, uint64_t repeats,
-              bool in_gib = false, bool write = true, uint64_t region = kNoRegion,
+  /// Adds one run of accesses to one base page. place.in_gib: 1 GiB pages can be there; 2 MiB pages
+  /// serve the rest of the category, as in the allocator. place.region: in a sample it stands for
+  /// the superpage, so that either all accesses to a superpage are there or none. tlb: of the core,
+  /// below Concurrency::tlbs.
+  void access(uint64_t address, const Objects::Place &place, uint64_t repeats, bool write = true,
               uint32_t tlb = 0);
-  static constexpr uint64_t kNoRegion = UINT64_MAX;
   /// Gives the category's memory from start to end back to the kernel: on base pages the next
   /// touches are first ones. A heap of superpages keeps its memory.
   void given_back(uint64_t start, uint64_t end, uint32_t category);

@@ -238,13 +238,18 @@ private:
   MachineProfile p_;
 };
 
+// A difference is significant above both.
+struct Tolerance {
+  double share, least;
+};
+
 void compare(std::vector<Difference> &list, std::string what, const Number &a, const Number &b,
-             double share, double least) {
+             Tolerance within) {
   if (!a.value || !b.value || a.source != "measured" || b.source != "measured")
     return;
   const double apart = std::fabs(*a.value - *b.value);
   list.push_back({std::move(what), *a.value, *b.value,
-                  apart > std::max(least, share * std::max(*a.value, *b.value))});
+                  apart > std::max(within.least, within.share * std::max(*a.value, *b.value))});
 }
 
 } // namespace
@@ -258,10 +263,10 @@ std::vector<Difference> compare_profiles(const MachineProfile &stored, const Mac
       if (a.level == b.level && a.page_bytes.front() == b.page_bytes.front())
         compare(list,
                 fmt::format("TLB level {}, {}: entries", a.level, size_text(a.page_bytes.front())),
-                a.entries, b.entries, a.level == 1 ? 0 : 0.1, 2);
-  compare(list, "reach: pages", stored.reach_pages, now.reach_pages, 0.1, 2);
-  compare(list, "backing: bytes", stored.backing_page_bytes, now.backing_page_bytes, 0, 0);
-  compare(list, "second-level hit: cycles", stored.l2_hit_cycles, now.l2_hit_cycles, 0.25, 2);
+                a.entries, b.entries, {a.level == 1 ? 0 : 0.1, 2});
+  compare(list, "reach: pages", stored.reach_pages, now.reach_pages, {0.1, 2});
+  compare(list, "backing: bytes", stored.backing_page_bytes, now.backing_page_bytes, {0, 0});
+  compare(list, "second-level hit: cycles", stored.l2_hit_cycles, now.l2_hit_cycles, {0.25, 2});
   const auto walks = [&](const char *what, const std::vector<format::WalkCost> &first,
                          const std::vector<format::WalkCost> &second, double least) {
     for (const format::WalkCost &a : first)
@@ -270,7 +275,7 @@ std::vector<Difference> compare_profiles(const MachineProfile &stored, const Mac
           compare(list,
                   fmt::format("{}, {}, {} pages: cycles", what, size_text(a.page_bytes),
                               a.pages.value_or(0)),
-                  a.cycles, b.cycles, 0.25, least);
+                  a.cycles, b.cycles, {0.25, least});
   };
   walks("walk", stored.walk_cost, now.walk_cost, 2);
   walks("overlapped walk", stored.overlapped_walk_cost, now.overlapped_walk_cost, 8);
@@ -281,13 +286,13 @@ std::vector<Difference> compare_profiles(const MachineProfile &stored, const Mac
     for (const format::PerPage &a : first)
       for (const format::PerPage &b : second)
         if (a.page_bytes == b.page_bytes)
-          compare(list, fmt::format("{}, {}", what, size_text(a.page_bytes)), a.value, b.value, 0.5,
-                  0);
+          compare(list, fmt::format("{}, {}", what, size_text(a.page_bytes)), a.value, b.value,
+                  {0.5, 0});
   };
   per_page("first touch: ns", stored.first_touch_ns, now.first_touch_ns);
   per_page("bandwidth: bytes/s", stored.bandwidth_bytes_per_second, now.bandwidth_bytes_per_second);
-  compare(list, "read before written: ns", stored.read_first_ns, now.read_first_ns, 0.5, 0);
-  compare(list, "collapse: ns", stored.collapse_ns, now.collapse_ns, 0.5, 0);
+  compare(list, "read before written: ns", stored.read_first_ns, now.read_first_ns, {0.5, 0});
+  compare(list, "collapse: ns", stored.collapse_ns, now.collapse_ns, {0.5, 0});
   return list;
 }
 

@@ -129,8 +129,8 @@ void note_reallocate(const void *p, size_t bytes, const void *old, const void *c
   if (!inside || !ready(t_state, now))
     return;
   const RecordedSite site = take_site(t_state, caller);
-  t_state.chunk->reallocate(now, site.id, bytes, reinterpret_cast<uintptr_t>(p),
-                            reinterpret_cast<uintptr_t>(old), site.context);
+  t_state.chunk->reallocate(now, {site.id, bytes, reinterpret_cast<uintptr_t>(p), site.context},
+                            reinterpret_cast<uintptr_t>(old));
 }
 
 const smalloc_recorded &told() { return t_state.told; }

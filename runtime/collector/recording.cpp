@@ -10,6 +10,7 @@
 #include "runtime/collector/recorded_parent.h"
 #include "runtime/collector/recorded_thread.h"
 #include "runtime/collector/settings.h"
+#include "smalloc/base/text.h"
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/process/process_identity.h"
 #include "smalloc/process/wall_clock.h"
@@ -70,71 +71,68 @@ bool put_below(const char *folder, char *path, size_t capacity) {
   return true;
 }
 
-void open_trace(uint64_t parent) {
-  char path[4096], header[8192], host[256] = "", program[4096] = "";
+using HeaderText = TextBuffer<8192>;
+
+// Writes the header's lines. parent: the process that forked this one; 0: the trace is the first.
+void put_header(HeaderText &t, uint64_t parent) {
+  const auto process = static_cast<uint64_t>(getpid());
+  char host[256] = "", program[4096] = "", build_id[2 * 64 + 1], rate[48];
   gethostname(host, sizeof host - 1);
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
+  executable_build_id(build_id, sizeof build_id);
+  rate_text(g_sample.threshold(), rate, sizeof rate);
+  t.put("program=").put(program).put("\nbuild_id=").put(build_id).put("\npid=").number(process);
+  t.put("\nhost=").put(host).put("\nstart=").number(static_cast<uint64_t>(time(nullptr)));
+  // The rate is a share of regions; if events are sampled, the program records no accesses.
+  t.put("\nsource=").put(g_source).put("\nrate=").put(g_settings.samples_event ? "1" : rate);
+  t.put("\nbase_page_bytes=").number(static_cast<uint64_t>(sysconf(_SC_PAGESIZE))).put_char('\n');
+  // Number of cores on which threads can run at once.
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0)
+    t.put("processors=").number(static_cast<uint64_t>(CPU_COUNT(&cores))).put_char('\n');
+  if (parent) {
+    t.put("parent=").number(parent).put("\nparent_start_ns=").number(g_began_ns);
+    t.put("\nforked=").number(t_state.forked_ns).put_char('\n');
+  }
+  g_began_ns = wall_clock_ns();
+  t.put("start_ns=").number(g_began_ns).put_char('\n');
+  if (g_settings.samples_event) {
+    t.put("samples=").put(g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses");
+    t.put("\nperiod=").number(g_settings.event.period).put_char('\n');
+  }
+  if (const uint64_t ticks = start_ticks(process))
+    t.put("start_ticks=").number(ticks).put_char('\n');
+  uint64_t input;
+  if (input_of_run(input))
+    t.put("input=").hex(input).put_char('\n');
+}
+
+void open_trace(uint64_t parent) {
+  char path[4096];
   if (!expand_path(g_settings.pattern, path, sizeof path) ||
       (parent && !put_below(g_folder, path, sizeof path)) || !into_folder(path, sizeof path))
     return;
-  char build_id[2 * 64 + 1], rate[48];
-  executable_build_id(build_id, sizeof build_id);
-  rate_text(g_sample.threshold(), rate, sizeof rate);
-  if (g_settings.samples_event)
-    rate[0] = '1', rate[1] = 0; // share of regions; the program itself records no accesses
-  int n = snprintf(header, sizeof header,
-                   "program=%s\nbuild_id=%s\npid=%d\nhost=%s\nstart=%lld\nsource=%s\nrate=%s\n"
-                   "base_page_bytes=%ld\n",
-                   program, build_id, static_cast<int>(getpid()), host,
-                   static_cast<long long>(time(nullptr)), g_source, rate, sysconf(_SC_PAGESIZE));
-  // Number of cores on which threads can run at once.
-  cpu_set_t cores;
-  if (n > 0 && sched_getaffinity(0, sizeof cores, &cores) == 0)
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "processors=%d\n",
-                  CPU_COUNT(&cores));
-  if (n > 0 && parent)
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n),
-                  "parent=%llu\nparent_start_ns=%llu\nforked=%llu\n",
-                  static_cast<unsigned long long>(parent),
-                  static_cast<unsigned long long>(g_began_ns),
-                  static_cast<unsigned long long>(t_state.forked_ns));
-  g_began_ns = wall_clock_ns();
-  if (n > 0)
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ns=%llu\n",
-                  static_cast<unsigned long long>(g_began_ns));
-  if (n > 0 && g_settings.samples_event)
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "samples=%s\nperiod=%llu\n",
-                  g_settings.event.kind == SampleKind::kFaults ? "faults" : "tlb-misses",
-                  static_cast<unsigned long long>(g_settings.event.period));
-  if (const uint64_t ticks = start_ticks(static_cast<uint64_t>(getpid())); n > 0 && ticks)
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "start_ticks=%llu\n",
-                  static_cast<unsigned long long>(ticks));
-  uint64_t input;
-  if (n > 0 && input_of_run(input))
-    n += snprintf(header + n, sizeof header - static_cast<size_t>(n), "input=%016llx\n",
-                  static_cast<unsigned long long>(input));
+  HeaderText header;
+  put_header(header, parent);
   g_clock.start();
   g_process = getpid();
-  const int error = g_output.open(path, header, static_cast<size_t>(n));
-  if (error) {
-    char line[4600];
-    n = snprintf(line, sizeof line, "smalloc: warning: trace (%s): %s; nothing is recorded\n%s",
-                 path, error == EEXIST ? "it is there, and it is no file" : strerror(error),
-                 hint_for(error));
-    if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
-      return;
+  TextBuffer<8400> line;
+  if (const int error = g_output.open(path, header.data(), header.size())) {
+    line.put("smalloc: warning: trace (").put(path).put("): ");
+    line.put(error == EEXIST ? "it is there, and it is no file" : strerror(error));
+    line.put("; nothing is recorded\n").put(hint_for(error));
   } else {
     note_segments();
-    if (g_output.beside() && !parent && !is_of_this_run(path)) {
-      char line[8400];
-      n = snprintf(line, sizeof line,
-                   "smalloc: note: trace (%s): it is there already; this run's is %s\n", path,
-                   g_output.path());
-      if (write_quietly(2, line, static_cast<size_t>(n)) < 0)
-        return;
-    }
+    if (g_output.beside() && !parent && !is_of_this_run(path))
+      line.put("smalloc: note: trace (")
+          .put(path)
+          .put("): it is there already; this run's is ")
+          .put(g_output.path())
+          .put_char('\n');
   }
+  if (line.size() && write_quietly(2, line.data(), line.size()) < 0)
+    return;
 }
 
 // Writes this thread's events before a fork: until then the parent's trace describes the child's

@@ -105,23 +105,14 @@ Run run_of(const json &object) {
   run.started_ns = needed(integer(object, "started_ns"), "started_ns");
   run.kind = one_of(text(object, "kind"), {"base", "superpages"}, "kind");
   run.input = hex_text(object, "input", 16);
-  run.seconds = real(object, "seconds");
-  run.user_seconds = real(object, "user_seconds");
-  run.system_seconds = real(object, "system_seconds");
-  run.peak_bytes = integer(object, "peak_bytes");
-  run.minor_faults = integer(object, "minor_faults");
-  run.major_faults = integer(object, "major_faults");
-  run.tlb_misses = integer(object, "tlb_misses");
-  run.superpages_touched = integer(object, "superpages_touched");
-  run.touch_seconds = real(object, "touch_seconds");
   run.policy = one_of(text(object, "policy"), {"", "same-input", "other-input", "base"}, "policy");
-  run.bar_percent = real(object, "bar_percent");
-  run.superpages_supply = integer(object, "superpages_supply");
-  run.superpages_peak = integer(object, "superpages_peak");
-  run.superpages_at_first_touch = integer(object, "superpages_at_first_touch");
-  run.promotions = integer(object, "promotions");
-  run.migrations = integer(object, "migrations");
-  run.live_bytes_peak = integer(object, "live_bytes_peak");
+  visit_columns(run, [&](const char *name, auto &member) {
+    using Member = std::remove_reference_t<decltype(member)>;
+    if constexpr (std::is_same_v<Member, std::optional<double>>)
+      member = real(object, name);
+    else if constexpr (std::is_same_v<Member, std::optional<int64_t>>)
+      member = integer(object, name);
+  });
   const auto list = object.find("directives");
   if (list == object.end())
     return run;

@@ -20,6 +20,8 @@
 
 namespace smalloc::format {
 
+inline constexpr char kMachineSchema[] = "smalloc.machine/1";
+
 // A quantity, with its bounds and its source.
 struct Number {
   std::optional<double> value, low, high;

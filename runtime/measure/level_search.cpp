@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace smalloc::calibrate {
 namespace {
@@ -58,13 +59,9 @@ std::optional<double> steady_cycles(LatencySource &source, const Chase &chase,
 
 // Bisects between a page count that fits and one that does not. Large levels have no sharp limit,
 // so a resolution of 1/256 of the entries is enough.
-uint64_t refine(LatencySource &source, Chase form, uint64_t fits, uint64_t exceeds,
-                double threshold, std::span<const FoundLevel> levels, std::vector<double> &noise) {
+uint64_t refine(uint64_t fits, uint64_t exceeds,
+                const std::function<bool(uint64_t pages)> &is_beyond) {
   const uint64_t low = fits, high = exceeds;
-  const auto is_beyond = [&](uint64_t pages) {
-    form.lines = pages;
-    return steady_cycles(source, form, levels, noise).value_or(0) > threshold;
-  };
   for (unsigned attempt = 0; attempt < 3; attempt++) {
     fits = low;
     exceeds = high;
@@ -115,9 +112,12 @@ LevelSearch search_levels(LatencySource &source, Chase form, uint64_t most_pages
     const auto knee = find_knee(result.curve, begin, scatter(raw, result.curve));
     if (!knee)
       break;
-    const uint64_t entries =
-        refine(source, form, result.curve[knee->last_flat].pages,
-               result.curve[knee->first_risen].pages, knee->threshold(), result.levels, noise);
+    const auto is_beyond = [&](uint64_t pages) {
+      form.lines = pages;
+      return steady_cycles(source, form, result.levels, noise).value_or(0) > knee->threshold();
+    };
+    const uint64_t entries = refine(result.curve[knee->last_flat].pages,
+                                    result.curve[knee->first_risen].pages, is_beyond);
     // Measure beyond the ramp but before the steps of the data caches: up to three times the
     // capacity.
     const auto capacity = static_cast<double>(entries);

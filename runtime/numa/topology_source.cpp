@@ -94,10 +94,13 @@ double number(const Json &object, const char *name, const std::string &path, dou
   return n;
 }
 
+struct Limits {
+  double least, most;
+};
+
 // Reads a square matrix, row = processors of, column = memory of.
 template <class Store>
-void matrix(const Json &root, const char *name, unsigned nodes, double least, double most,
-            const Store &store) {
+void matrix(const Json &root, const char *name, unsigned nodes, Limits limits, const Store &store) {
   if (!root.contains(name))
     return;
   const Json &rows = root[name];
@@ -107,10 +110,10 @@ void matrix(const Json &root, const char *name, unsigned nodes, double least, do
     if (!rows[i].is_array() || rows[i].size() != nodes)
       refuse(fmt::format("{}[{}]", name, i), "does not have a number for each node");
     for (unsigned j = 0; j < nodes; j++) {
-      if (!rows[i][j].is_number() || rows[i][j].get<double>() < least ||
-          rows[i][j].get<double>() > most)
+      if (!rows[i][j].is_number() || rows[i][j].get<double>() < limits.least ||
+          rows[i][j].get<double>() > limits.most)
         refuse(fmt::format("{}[{}][{}]", name, i, j),
-               fmt::format("is not a number from {} to {}", least, most).c_str());
+               fmt::format("is not a number from {} to {}", limits.least, limits.most).c_str());
       store(i, j, rows[i][j].get<double>());
     }
   }
@@ -209,9 +212,9 @@ Topology parse_topology(std::string_view text) {
   if (!any_memory)
     throw TopologyError("no node has memory ('memory_bytes')");
   default_distances(t);
-  matrix(root, "distance", t.nodes, kLocalDistance, 254,
+  matrix(root, "distance", t.nodes, {kLocalDistance, 254},
          [&](unsigned i, unsigned j, double v) { t.distance[i][j] = static_cast<uint8_t>(v); });
-  matrix(root, "latency_ns", t.nodes, 1, 1e6,
+  matrix(root, "latency_ns", t.nodes, {1, 1e6},
          [&](unsigned i, unsigned j, double v) { t.latency_ns[i][j] = static_cast<float>(v); });
   return t;
 }

@@ -86,6 +86,20 @@ private:
   // Page size of each category of a mapping; all others are on base pages.
   using Sizes = std::map<CategoryKey, PageSize>;
 
+  // Returns the page size of each category of a trace, by mapping.
+  static std::vector<benefit::Evaluation::Pages> lanes_of(const std::vector<Sizes> &mappings,
+                                                          const std::vector<CategoryKey> &numbers) {
+    std::vector<benefit::Evaluation::Pages> lanes;
+    for (const Sizes &mapping : mappings) {
+      benefit::Evaluation::Pages lane(numbers.size());
+      for (size_t i = 0; i < numbers.size(); i++)
+        if (const auto at = mapping.find(numbers[i]); at != mapping.end())
+          lane[i] = at->second;
+      lanes.push_back(std::move(lane));
+    }
+    return lanes;
+  }
+
   // Evaluates the mappings on every trace, and calls take(evaluation) for each.
   void evaluate(const std::vector<Sizes> &mappings, bool all_last, const char *what,
                 const std::function<void(const benefit::Evaluation &)> &take) {
@@ -93,14 +107,7 @@ private:
       const auto reader = open_trace(survey_.paths[t]);
       const TraceSummary &trace = survey_.traces[t];
       const std::vector<CategoryKey> &numbers = survey_.numbers[t];
-      std::vector<benefit::Evaluation::Pages> lanes;
-      for (const Sizes &mapping : mappings) {
-        benefit::Evaluation::Pages lane(numbers.size());
-        for (size_t i = 0; i < numbers.size(); i++)
-          if (const auto at = mapping.find(numbers[i]); at != mapping.end())
-            lane[i] = at->second;
-        lanes.push_back(std::move(lane));
-      }
+      std::vector<benefit::Evaluation::Pages> lanes = lanes_of(mappings, numbers);
       if (all_last)
         lanes.emplace_back(numbers.size(), PageSize::kSuper);
       std::vector<bool> overlap;
@@ -110,15 +117,14 @@ private:
       uint64_t last_thread = UINT64_MAX; // accesses of one thread come in runs
       uint32_t tlb = 0;
       benefit::Evaluation evaluation(costs_, std::move(lanes), sample_of(trace), options_.threads,
-                                     std::move(overlap), tlbs.count());
+                                     {std::move(overlap), tlbs.count()});
       TraceFollower follower(
           survey_.objects(), trace.accesses > 0, reader->limits(),
           [&](uint64_t address, benefit::Objects::Place place, uint64_t repeats, bool write,
               uint64_t thread) {
             if (thread != last_thread)
               tlb = tlbs.of(last_thread = thread);
-            evaluation.access(address, place.packed, place.category, repeats, place.in_gib, write,
-                              place.region, tlb);
+            evaluation.access(address, place, repeats, write, tlb);
           },
           [&](uint64_t start, uint64_t end, uint32_t category) {
             evaluation.given_back(start, end, category);

@@ -18,11 +18,6 @@ using benefit::PageSize;
 
 namespace {
 
-std::string value_of(const trace::Reader &reader, const char *key) {
-  const auto at = reader.header().find(key);
-  return at == reader.header().end() ? std::string() : at->second;
-}
-
 SiteName name_of_site(const trace::Event &e) {
   SiteName name;
   if (e.kind == trace::kCompilerSite) {
@@ -116,11 +111,8 @@ void Survey::find_parents() {
   std::map<Recording, std::string> recordings;
   std::vector<std::pair<Recording, std::string>> parents; // with the time of the fork
   for (const std::string &path : paths) {
-    const auto header = header_of_trace(path);
-    const auto word = [&](const char *key) {
-      const auto at = header.find(key);
-      return at == header.end() ? std::string() : at->second;
-    };
+    const trace::Header header = header_of_trace(path);
+    const auto word = [&](const char *key) { return header.word(key); };
     recordings.emplace(Recording(word("host"), word("pid"), word("start_ns")), path);
     parents.emplace_back(Recording(word("host"), word("parent"), word("parent_start_ns")),
                          word("forked"));
@@ -160,32 +152,52 @@ void Survey::read_inherited(size_t trace,
     open_trace((*fork)->parent)->read(visit, {}, (*fork)->ns);
 }
 
-void Survey::read_one(trace::Reader &reader) {
-  const size_t t = traces.size();
+// Returns what the trace's header and its forks tell. Throws if its pages are not of 4 KiB.
+TraceSummary Survey::summary_of(const trace::Reader &reader, const std::string &path) const {
+  const trace::Header &header = reader.header();
   TraceSummary summary;
-  summary.path = paths[t];
-  summary.build_id = value_of(reader, "build_id");
-  summary.program = value_of(reader, "program");
-  summary.input = value_of(reader, "input");
-  if (!value_of(reader, "parent_start_ns").empty()) // earlier versions do not identify the parent
-    summary.parent = value_of(reader, "parent");
-  for (auto at = forks_.find(summary.path); at != forks_.end(); at = forks_.find(summary.root)) {
+  summary.path = path;
+  summary.build_id = header.word("build_id");
+  summary.program = header.word("program");
+  summary.input = header.word("input");
+  if (!header.word("parent_start_ns").empty()) // earlier versions do not identify the parent
+    summary.parent = header.word("parent");
+  for (auto at = forks_.find(path); at != forks_.end(); at = forks_.find(summary.root)) {
     summary.began += static_cast<double>(at->second.ns) / 1e9;
     summary.root = at->second.parent;
   }
   summary.rate = reader.rate();
-  if (const std::string bytes = value_of(reader, "base_page_bytes");
+  if (const std::string bytes = header.word("base_page_bytes");
       !bytes.empty() && bytes != std::to_string(benefit::kBasePageBytes))
-    throw Failure{"cannot analyze the trace", summary.path,
+    throw Failure{"cannot analyze the trace", path,
                   fmt::format("its base pages have {} bytes, and those of the analysis {}",
                               printable(bytes), benefit::kBasePageBytes),
                   "record it on a machine with base pages of 4 KiB", kFailed};
-  summary.misses = value_of(reader, "samples") == "tlb-misses";
-  summary.faults = value_of(reader, "samples") == "faults";
+  summary.misses = header.word("samples") == "tlb-misses";
+  summary.faults = header.word("samples") == "faults";
   if (summary.misses)
-    summary.weight = std::max(std::strtod(value_of(reader, "period").c_str(), nullptr), 1.0);
+    summary.weight = std::max(std::strtod(header.word("period").c_str(), nullptr), 1.0);
   summary.file_bytes = reader.file_bytes();
   summary.read_bytes = reader.file_bytes() - reader.skipped_bytes();
+  return summary;
+}
+
+// Keeps the names of sites, contexts and static data.
+void Survey::note_names(const trace::Event &e) {
+  if (e.type == trace::Type::kAllocate && e.context)
+    copies[e.site].insert(e.context);
+  if (e.type == trace::Type::kSite && e.kind == trace::kInlineChain)
+    chains[e.site] = std::string(e.text);
+  else if (e.type == trace::Type::kSite)
+    names[{CategoryKind::kSite, e.site, 0}] = name_of_site(e);
+  if (e.type == trace::Type::kSegment)
+    names[{CategoryKind::kStatic, segment_id(e.text), 0}] = {"static data", std::string(e.text), 0,
+                                                             false, false};
+}
+
+void Survey::read_one(trace::Reader &reader) {
+  const size_t t = traces.size();
+  TraceSummary summary = summary_of(reader, paths[t]);
   std::unordered_set<uint64_t> regions;
   uint64_t last_ns = 0;
   TraceFollower *current = nullptr;
@@ -212,22 +224,14 @@ void Survey::read_one(trace::Reader &reader) {
     summary.events++;
     summary.complete |= e.type == trace::Type::kEnd;
     summary.lost += e.type == trace::Type::kEnd ? e.lost : 0;
-    if (e.type == trace::Type::kAllocate && e.context)
-      copies[e.site].insert(e.context);
-    if (e.type == trace::Type::kSite && e.kind == trace::kInlineChain)
-      chains[e.site] = std::string(e.text);
-    else if (e.type == trace::Type::kSite)
-      names[{CategoryKind::kSite, e.site, 0}] = name_of_site(e);
-    if (e.type == trace::Type::kSegment)
-      names[{CategoryKind::kStatic, segment_id(e.text), 0}] = {"static data", std::string(e.text),
-                                                               0, false, false};
+    note_names(e);
     follower.event(e);
   });
   summary.seconds = static_cast<double>(last_ns) / 1e9;
   warn_of_damage(reader, summary);
   count(follower.objects());
   summary.regions = regions.size();
-  threads.settle(std::strtoull(value_of(reader, "processors").c_str(), nullptr, 10));
+  threads.settle(std::strtoull(reader.header().word("processors").c_str(), nullptr, 10));
   summary.tlbs = threads.count();
   // Threads that take turns on a core share its time.
   thread_seconds +=

@@ -80,6 +80,8 @@ public:
 
 private:
   void find_parents();
+  TraceSummary summary_of(const trace::Reader &reader, const std::string &path) const;
+  void note_names(const trace::Event &e);
   void read_one(trace::Reader &reader);
   void count(const benefit::Objects &objects);
 

@@ -19,7 +19,7 @@ std::unique_ptr<trace::Reader> open_trace(const std::string &path) try {
   throw unreadable(path, error);
 }
 
-std::map<std::string, std::string> header_of_trace(const std::string &path) try {
+trace::Header header_of_trace(const std::string &path) try {
   return trace::Reader::header_of(path);
 } catch (const trace::TraceError &error) {
   throw unreadable(path, error);

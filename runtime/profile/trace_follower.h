@@ -10,7 +10,6 @@
 #include "runtime/trace/reader.h"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@ namespace smalloc::cli {
 
 /// Opens a trace. Throws Failure.
 std::unique_ptr<trace::Reader> open_trace(const std::string &path);
-std::map<std::string, std::string> header_of_trace(const std::string &path);
+trace::Header header_of_trace(const std::string &path);
 
 /// Warns of the parts of the trace that the reader has left out because of ReadingLimits. Call it
 /// after the reading.

@@ -72,7 +72,7 @@ int AddressSampler::open(const trace::SampledEvent &event, unsigned cpus,
     void *mapping = nullptr, *aux = nullptr;
     const auto attempt = [&] {
       const size_t bytes = kPage + ring_bytes_;
-      return aux_bytes_ ? hooks->open_auxiliary(a, static_cast<int>(cpu), bytes, aux_bytes_,
+      return aux_bytes_ ? hooks->open_auxiliary(a, static_cast<int>(cpu), {bytes, aux_bytes_},
                                                 &mapping, &aux)
                         : hooks->open(a, static_cast<int>(cpu), bytes, &mapping);
     };

@@ -55,6 +55,36 @@ void add_tree(int process, Footprint &sum, unsigned &left) {
     add_tree(child, sum, left);
 }
 
+// Strings as exec takes them: pointers, with a null pointer behind the last.
+class StringArray {
+public:
+  explicit StringArray(std::vector<std::string> texts) : texts_(std::move(texts)) {
+    for (std::string &text : texts_)
+      pointers_.push_back(text.data());
+    pointers_.push_back(nullptr);
+  }
+  StringArray(const StringArray &) = delete;
+  StringArray &operator=(const StringArray &) = delete;
+  char *const *data() const { return pointers_.data(); }
+
+private:
+  std::vector<std::string> texts_;
+  std::vector<char *> pointers_;
+};
+
+// Returns this process's environment with the plan's variables.
+std::vector<std::string> settings_of(const RunPlan &plan) {
+  std::vector<std::string> settings;
+  for (char **entry = environ; *entry; entry++) {
+    const std::string name(*entry, std::string(*entry).find('='));
+    if (!plan.environment.count(name))
+      settings.emplace_back(*entry);
+  }
+  for (const auto &[name, value] : plan.environment)
+    settings.push_back(name + "=" + value);
+  return settings;
+}
+
 // Runs the command in the child. Makes only calls that are safe after fork; the parent made the
 // strings.
 [[noreturn]] void become(const RunPlan &plan, char *const *arguments, char *const *environment,
@@ -85,25 +115,47 @@ Footprint sample_tree(int process) {
   return sum;
 }
 
+// Samples the memory of the child and its children until it ends, at first often. Stores what the
+// run took.
+static void sample_until_end(pid_t child, double sample_seconds, Clock::time_point start,
+                             RunResult &result) {
+  const int process_fd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  double pause = 0.02;
+  int status = 0;
+  struct rusage usage = {};
+  for (;;) {
+    const pid_t ended = wait4(child, &status, WNOHANG, &usage);
+    if (ended == child || (ended < 0 && errno != EINTR))
+      break;
+    if (process_fd >= 0) {
+      struct pollfd waiter = {process_fd, POLLIN, 0};
+      poll(&waiter, 1, static_cast<int>(pause * 1000));
+      if (waiter.revents)
+        continue;
+    } else {
+      usleep(static_cast<useconds_t>(pause * 1e6));
+    }
+    const double at = elapsed();
+    const Footprint sample = sample_tree(child);
+    if (sample.total().total())
+      result.footprint.add(at, sample);
+    pause = std::min(sample_seconds, pause * 2);
+  }
+  result.wall_seconds = elapsed();
+  if (process_fd >= 0)
+    close(process_fd);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.user_seconds = seconds(usage.ru_utime);
+  result.system_seconds = seconds(usage.ru_stime);
+  result.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
+  result.major_faults = static_cast<uint64_t>(usage.ru_majflt);
+  result.peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+}
+
 RunResult run_once(const RunPlan &plan) {
   RunResult result;
-  std::vector<std::string> texts(plan.command);
-  std::vector<char *> arguments, environment;
-  for (std::string &text : texts)
-    arguments.push_back(text.data());
-  arguments.push_back(nullptr);
-  std::vector<std::string> settings;
-  for (char **entry = environ; *entry; entry++) {
-    const std::string name(*entry, std::string(*entry).find('='));
-    if (!plan.environment.count(name))
-      settings.emplace_back(*entry);
-  }
-  for (const auto &[name, value] : plan.environment)
-    settings.push_back(name + "=" + value);
-  for (std::string &setting : settings)
-    environment.push_back(setting.data());
-  environment.push_back(nullptr);
-
+  StringArray arguments(plan.command), environment(settings_of(plan));
   int error_pipe[2], go_pipe[2];
   if (pipe2(error_pipe, O_CLOEXEC) != 0)
     return result.error = errno, result;
@@ -139,39 +191,7 @@ RunResult run_once(const RunPlan &plan) {
   if (read(error_pipe[0], &error, sizeof error) == sizeof error)
     result.error = error;
   close(error_pipe[0]);
-
-  const int process_fd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  double pause = 0.02;
-  int status = 0;
-  struct rusage usage = {};
-  for (;;) {
-    const pid_t ended = wait4(child, &status, WNOHANG, &usage);
-    if (ended == child || (ended < 0 && errno != EINTR))
-      break;
-    if (process_fd >= 0) {
-      struct pollfd waiter = {process_fd, POLLIN, 0};
-      poll(&waiter, 1, static_cast<int>(pause * 1000));
-      if (waiter.revents)
-        continue;
-    } else {
-      usleep(static_cast<useconds_t>(pause * 1e6));
-    }
-    const double at = elapsed();
-    const Footprint sample = sample_tree(child);
-    if (sample.total().total())
-      result.footprint.add(at, sample);
-    pause = std::min(plan.sample_seconds, pause * 2);
-  }
-  result.wall_seconds = elapsed();
-  if (process_fd >= 0)
-    close(process_fd);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.user_seconds = seconds(usage.ru_utime);
-  result.system_seconds = seconds(usage.ru_stime);
-  result.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
-  result.major_faults = static_cast<uint64_t>(usage.ru_majflt);
-  result.peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+  sample_until_end(child, plan.sample_seconds, start, result);
   if (counters)
     result.events = counters->read();
   return result;

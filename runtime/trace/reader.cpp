@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // reader.cpp reads traces that may be damaged. It accepts a frame if its checksum holds and its
-// size is below the limits of format.h. It accepts a record if its payload has all of its fields.
+// size is below the limits of format.h.
 #include "runtime/trace/reader.h"
 #include "smalloc/include/smalloc/input_file.h"
 
@@ -18,211 +18,6 @@
 #include <unistd.h>
 
 namespace smalloc::trace {
-
-bool ChunkReader::fill(Type type, Cursor p, Event &event) {
-  event = {};
-  event.type = type;
-  event.thread = thread_;
-  const auto time = [&] { event.time_ns = time_ns_ + p.varint(); };
-  const auto rest = [&] { event.text = {reinterpret_cast<const char *>(p.data()), p.left()}; };
-  event.time_ns = time_ns_;
-  switch (type) {
-  case Type::kHeader:
-  case Type::kSchema:
-    rest();
-    break;
-  case Type::kChunk:
-    event.thread = p.varint();
-    event.offset = p.varint(); // sequence
-    event.time_ns = p.varint();
-    break;
-  case Type::kSite:
-    event.site = p.fixed64();
-    event.kind = p.varint();
-    event.offset = p.varint();
-    rest();
-    break;
-  case Type::kAllocate:
-  case Type::kReallocate:
-    time();
-    event.site = p.fixed64();
-    event.bytes = p.varint();
-    event.address = p.varint();
-    if (type == Type::kReallocate)
-      event.old_address = p.varint();
-    if (type == Type::kReallocate && p.left() >= 8)
-      event.context = p.fixed64();
-    break;
-  case Type::kFree:
-    time();
-    event.address = p.varint();
-    break;
-  case Type::kAccess: // of earlier writers
-  case Type::kTouch: {
-    const unsigned flags = type == Type::kTouch ? 2 : 1;
-    event.type = Type::kAccess;
-    time();
-    event.weight = p.varint();
-    const uint64_t count = p.varint();
-    if (count > kMostAccesses || event.weight == 0)
-      return false;
-    accesses_.clear();
-    uint64_t grain = 0;
-    for (uint64_t i = 0; i < count && p.ok(); i++) {
-      const uint64_t step = p.varint();
-      grain += static_cast<uint64_t>(unzigzag(step >> flags));
-      const uint64_t repeats = flags == 1 || (step & 1) ? p.varint() : 0;
-      if (too_many_ && region_hash(grain << kGrainShift) >= threshold_)
-        continue;
-      accesses_.push_back({grain << kGrainShift, repeats, (step >> (flags - 1) & 1) != 0});
-    }
-    event.accesses = accesses_;
-    break;
-  }
-  case Type::kNew:
-    event.type = Type::kAllocate;
-    time();
-    event.address = last_address_ + static_cast<uint64_t>(unzigzag(p.varint()));
-    event.bytes = p.varint();
-    if (p.left()) {
-      last_site_ = p.fixed64();
-      last_context_ = p.left() ? p.fixed64() : 0;
-    }
-    event.site = last_site_;
-    event.context = last_context_;
-    last_address_ = event.address;
-    break;
-  case Type::kGone:
-    event.type = Type::kFree;
-    time();
-    event.address = last_address_ + static_cast<uint64_t>(unzigzag(p.varint()));
-    last_address_ = event.address;
-    break;
-  case Type::kSpots:
-    event.type = Type::kAccess;
-    time();
-    if (!fill_from_spots(p))
-      return false;
-    event.accesses = accesses_;
-    break;
-  case Type::kFault:
-    time();
-    event.minor = p.varint();
-    event.major = p.varint();
-    break;
-  case Type::kPhase:
-    time();
-    rest();
-    break;
-  case Type::kSegment:
-    event.address = p.varint();
-    event.bytes = p.varint();
-    rest();
-    break;
-  case Type::kEnd:
-    time();
-    event.lost = p.varint();
-    break;
-  case Type::kSample:
-    event.threshold = p.varint();
-    too_many_ = event.threshold > threshold_;
-    break;
-  case Type::kWalk: {
-    time();
-    const uint64_t iterations = p.varint(), count = p.varint();
-    if (count > kMostWalkReferences)
-      return false;
-    std::vector<WalkReference> references;
-    uint64_t grain = 0;
-    for (uint64_t i = 0; i < count && p.ok(); i++) {
-      const uint64_t step = p.varint();
-      grain += static_cast<uint64_t>(unzigzag(step >> 1));
-      references.push_back({grain << kGrainShift, unzigzag(p.varint()), (step & 1) != 0});
-    }
-    double pages = 0;
-    for (const WalkReference &r : references)
-      pages += walk_pages(r.stride) * static_cast<double>(iterations);
-    walk_.emplace(iterations, std::move(references), threshold_);
-    if (!p.ok() || !walk_->plausible()) {
-      walk_.reset();
-      return false;
-    }
-    if (walk_pages_left_ && (*walk_pages_left_ -= pages) < 0) {
-      walk_.reset();
-      walks_left_out_++;
-    }
-    break;
-  }
-  }
-  if (!p.ok())
-    return false;
-  thread_ = event.thread;
-  time_ns_ = event.time_ns;
-  return true;
-}
-
-// Reads accesses in no order. Consecutive ones of a page become one run.
-bool ChunkReader::fill_from_spots(Cursor &p) {
-  const uint64_t width = p.varint(), base = p.varint();
-  if (width < 2 || width > 4 || p.left() / width > kMostAccesses)
-    return false;
-  accesses_.clear();
-  uint64_t last = UINT64_MAX;
-  for (; p.left() >= width; p.skip(width)) {
-    uint32_t spot = 0;
-    std::memcpy(&spot, p.data(), width); // little-endian, as all supported machines
-    const uint64_t address = (base + (spot >> 1)) << kGrainShift;
-    if (too_many_ && region_hash(address) >= threshold_)
-      continue;
-    if (address >> 12 == last) {
-      accesses_.back().repeats++;
-      accesses_.back().write |= (spot & 1) != 0;
-      continue;
-    }
-    last = address >> 12;
-    accesses_.push_back({address, 0, (spot & 1) != 0});
-  }
-  return true;
-}
-
-bool ChunkReader::fill_from_walk(Event &event) {
-  accesses_.clear();
-  if (!walk_->take(accesses_, kMostAccesses)) {
-    walk_.reset();
-    return false;
-  }
-  event = {};
-  event.type = Type::kAccess;
-  event.thread = thread_;
-  event.time_ns = time_ns_;
-  event.accesses = accesses_;
-  return true;
-}
-
-bool ChunkReader::next(Event &event) {
-  while (walk_ || cursor_.left() > 0) {
-    if (walk_) {
-      if (fill_from_walk(event))
-        return true;
-      continue;
-    }
-    const uint64_t type = cursor_.varint();
-    const Cursor payload = cursor_.piece(cursor_.varint());
-    if (!cursor_.ok()) {
-      bad_++;
-      return false; // no later record of the chunk can be found
-    }
-    if (type < static_cast<uint64_t>(Type::kHeader) || type > static_cast<uint64_t>(Type::kSpots)) {
-      unknown_++;
-      continue;
-    }
-    const bool good = fill(static_cast<Type>(type), payload, event);
-    if (good && event.type != Type::kWalk)
-      return true;
-    bad_ += !good;
-  }
-  return false;
-}
 
 Reader::Reader(const std::string &path, Part part) {
   const char *why_not;
@@ -311,6 +106,48 @@ void Reader::parse_header(std::string_view text) {
 // far is no trace, however long it is.
 static constexpr uint64_t kMostBeforeHeader = uint64_t{64} << 20;
 
+// Returns the number of bytes up to the next that may begin a frame.
+static size_t bytes_to_next_frame(std::span<const unsigned char> here) {
+  const unsigned char pattern[] = {0x28, 0xb5, 0x2f, 0xfd};
+  const auto next = std::search(here.begin() + 1, here.end(), pattern, pattern + 4);
+  const auto step = static_cast<size_t>(next - here.begin());
+  // The last three bytes may be the start of a magic number.
+  return step == here.size() && step > 3 ? step - 3 : step;
+}
+
+// Returns the bytes of the frame at `offset`, where the file's bytes are `here`, and decompresses
+// it. 0: there is no whole frame.
+size_t Reader::read_frame(uint64_t offset, std::span<const unsigned char> here,
+                          std::vector<unsigned char> &chunk) {
+  uint32_t magic;
+  std::memcpy(&magic, here.data(), 4); // little-endian, as all supported machines
+  if (magic != kFrameMagic)
+    return 0;
+  const size_t bytes = ZSTD_findFrameCompressedSize(here.data(), here.size());
+  return !ZSTD_isError(bytes) && bytes <= kMostFrameBytes && decompress(offset, bytes, chunk)
+             ? bytes
+             : 0;
+}
+
+void Reader::add_frame(uint64_t offset, uint64_t bytes, std::span<const unsigned char> chunk) {
+  content_bytes_ += chunk.size();
+  walk_pages_ += declared_walk_pages(chunk);
+  Frame frame = {offset, bytes, 0, 0};
+  ChunkReader records(chunk);
+  Event event;
+  if (records.next(event)) {
+    if (event.type == Type::kHeader && headers_++ == 0)
+      parse_header(event.text);
+    if (event.type == Type::kChunk) {
+      frame.thread = event.thread;
+      frame.sequence = event.offset;
+      if (records.next(event) && event.type == Type::kSample && event.threshold > 0)
+        least_threshold_ = std::min(least_threshold_, event.threshold);
+    }
+  }
+  frames_.push_back(frame);
+}
+
 void Reader::index(Part part) {
   std::vector<unsigned char> window(kMostFrameBytes * 2), chunk;
   uint64_t start = 0; // of the window in the file
@@ -327,25 +164,10 @@ void Reader::index(Part part) {
       break;
     if (part == Part::kHeader && !header_.empty())
       return;
-    const unsigned char *here = window.data() + at;
-    size_t bytes = 0;
-    uint32_t magic;
-    std::memcpy(&magic, here, 4); // little-endian, as all supported machines
-    bool good = magic == kFrameMagic;
-    if (good) {
-      bytes = ZSTD_findFrameCompressedSize(here, held - at);
-      good =
-          !ZSTD_isError(bytes) && bytes <= kMostFrameBytes && decompress(start + at, bytes, chunk);
-    }
-    if (!good) {
-      const unsigned char pattern[] = {0x28, 0xb5, 0x2f, 0xfd};
-      const auto *next = std::search(
-          here + 1, static_cast<const unsigned char *>(window.data() + held), pattern, pattern + 4);
-      // The last three bytes may be the start of a magic number.
-      const size_t left = held - at;
-      size_t step = static_cast<size_t>(next - here);
-      if (step == left && left > 3)
-        step = left - 3;
+    const std::span<const unsigned char> here(window.data() + at, held - at);
+    const size_t bytes = read_frame(start + at, here, chunk);
+    if (!bytes) {
+      const size_t step = bytes_to_next_frame(here);
       skipped_bytes_ += step;
       at += step;
       continue;
@@ -354,30 +176,22 @@ void Reader::index(Part part) {
       unread_bytes_ = file_bytes_ - (start + at);
       return;
     }
-    content_bytes_ += chunk.size();
-    walk_pages_ += declared_walk_pages(chunk);
-    Frame frame = {start + at, bytes, 0, 0};
-    ChunkReader records(chunk);
-    Event event;
-    if (records.next(event)) {
-      if (event.type == Type::kHeader && headers_++ == 0)
-        parse_header(event.text);
-      if (event.type == Type::kChunk) {
-        frame.thread = event.thread;
-        frame.sequence = event.offset;
-        if (records.next(event) && event.type == Type::kSample && event.threshold > 0)
-          least_threshold_ = std::min(least_threshold_, event.threshold);
-      }
-    }
-    frames_.push_back(frame);
+    add_frame(start + at, bytes, chunk);
     at += bytes;
   }
   skipped_bytes_ += held - at;
 }
 
-std::map<std::string, std::string> Reader::header_of(const std::string &path) {
-  return Reader(path, Part::kHeader).header_;
-}
+Header Reader::header_of(const std::string &path) { return Reader(path, Part::kHeader).header_; }
+
+// Holds what one pass over all events calls and leaves out, and how far it is.
+struct Reader::Pass {
+  std::function<void(const Event &)> visit;
+  std::function<void(uint64_t, uint64_t)> progress = {}; // may be empty
+  uint64_t last_ns = UINT64_MAX, most_runs = UINT64_MAX;
+  uint64_t threshold = 0, done_bytes = 0;
+  double walk_pages_left = 0;
+};
 
 // Lowers the rate if the trace may hold too much. A first pass counts the accesses of each region;
 // the second reads only as many regions as the limits allow.
@@ -385,9 +199,7 @@ void Reader::limit_regions() {
   if (ReadingLimits::is_modest(file_bytes_, content_bytes_, static_cast<uint64_t>(walk_pages_)))
     return;
   RegionBudget budget(limits());
-  read_within(
-      static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion))), UINT64_MAX,
-      [&](const Event &e) { budget.add(e.accesses); }, {}, UINT64_MAX);
+  read_within({.visit = [&](const Event &e) { budget.add(e.accesses); }});
   rate_ =
       std::min(rate_, static_cast<double>(budget.threshold()) / static_cast<double>(kEveryRegion));
   // The least rate, at which a sample keeps nothing.
@@ -424,78 +236,78 @@ std::vector<std::string> Reader::left_out() const {
 
 void Reader::read(const std::function<void(const Event &)> &visit,
                   const std::function<void(uint64_t, uint64_t)> &progress, uint64_t last_ns) {
-  read_within(
-      static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion))),
-      ReadingLimits::is_modest(file_bytes_, content_bytes_, static_cast<uint64_t>(walk_pages_))
-          ? UINT64_MAX
-          : limits().runs,
-      visit, progress, last_ns);
+  const bool modest =
+      ReadingLimits::is_modest(file_bytes_, content_bytes_, static_cast<uint64_t>(walk_pages_));
+  read_within({visit, progress, last_ns, modest ? UINT64_MAX : limits().runs});
 }
 
-void Reader::read_within(uint64_t threshold, uint64_t most_runs,
-                         const std::function<void(const Event &)> &visit,
-                         const std::function<void(uint64_t, uint64_t)> &progress,
-                         uint64_t last_ns) {
-  struct Thread {
-    std::vector<const Frame *> frames;
-    size_t next_frame = 0;
-    std::vector<unsigned char> chunk;
-    std::unique_ptr<ChunkReader> records;
-    Event event;
-  };
-  std::map<uint64_t, Thread> threads;
+// Holds the frames of one thread in a pass, and its next event.
+struct Reader::ThreadRecords {
+  std::vector<const Frame *> frames;
+  size_t next_frame = 0;
+  std::vector<unsigned char> chunk;
+  std::unique_ptr<ChunkReader> records;
+  Event event;
+};
+
+// Reads the thread's next event. False at its end.
+bool Reader::advance(ThreadRecords &thread, Pass &pass) {
+  for (;;) {
+    if (thread.records && thread.records->next(thread.event))
+      return true;
+    if (thread.records) {
+      unknown_ += thread.records->unknown_records();
+      bad_ += thread.records->bad_records();
+      walks_left_out_ += thread.records->walks_left_out();
+      thread.records.reset();
+    }
+    if (thread.next_frame == thread.frames.size()) {
+      std::vector<unsigned char>().swap(thread.chunk);
+      return false;
+    }
+    const Frame &frame = *thread.frames[thread.next_frame++];
+    pass.done_bytes += frame.bytes;
+    if (pass.progress)
+      pass.progress(pass.done_bytes, file_bytes_);
+    if (decompress(frame.offset, frame.bytes, thread.chunk)) {
+      thread.records = std::make_unique<ChunkReader>(thread.chunk);
+      thread.records->only_regions_below(pass.threshold, rate_ < recorded_rate_);
+      thread.records->take_walk_pages_of(pass.walk_pages_left);
+    }
+  }
+}
+
+void Reader::read_within(Pass pass) {
+  std::map<uint64_t, ThreadRecords> threads;
   for (const Frame &frame : frames_)
     threads[frame.thread].frames.push_back(&frame);
-  uint64_t done = 0, runs = 0;
-  double walk_pages_left = static_cast<double>(limits().walk_pages);
+  pass.threshold = static_cast<uint64_t>(std::llround(rate_ * static_cast<double>(kEveryRegion)));
+  pass.walk_pages_left = static_cast<double>(limits().walk_pages);
   unknown_ = bad_ = walks_left_out_ = accesses_left_out_ = 0;
-  const auto advance = [&](Thread &t) {
-    for (;;) {
-      if (t.records && t.records->next(t.event))
-        return true;
-      if (t.records) {
-        unknown_ += t.records->unknown_records();
-        bad_ += t.records->bad_records();
-        walks_left_out_ += t.records->walks_left_out();
-        t.records.reset();
-      }
-      if (t.next_frame == t.frames.size()) {
-        std::vector<unsigned char>().swap(t.chunk);
-        return false;
-      }
-      const Frame &frame = *t.frames[t.next_frame++];
-      done += frame.bytes;
-      if (progress)
-        progress(done, file_bytes_);
-      if (decompress(frame.offset, frame.bytes, t.chunk)) {
-        t.records = std::make_unique<ChunkReader>(t.chunk);
-        t.records->only_regions_below(threshold, rate_ < recorded_rate_);
-        t.records->take_walk_pages_of(walk_pages_left);
-      }
-    }
-  };
   using Waiting = std::pair<uint64_t, uint64_t>; // time, thread
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue;
   for (auto &[id, thread] : threads) {
     std::sort(thread.frames.begin(), thread.frames.end(), [](const Frame *a, const Frame *b) {
       return std::pair(a->sequence, a->offset) < std::pair(b->sequence, b->offset);
     });
-    if (advance(thread))
+    if (advance(thread, pass))
       queue.push({thread.event.time_ns, id});
   }
-  while (!queue.empty() && queue.top().first <= last_ns) {
+  uint64_t runs = 0;
+  while (!queue.empty() && queue.top().first <= pass.last_ns) {
     const uint64_t id = queue.top().second;
     queue.pop();
-    Thread &thread = threads[id];
-    const uint64_t until = std::min(queue.empty() ? UINT64_MAX : queue.top().first, last_ns);
+    ThreadRecords &thread = threads[id];
+    const uint64_t until = std::min(queue.empty() ? UINT64_MAX : queue.top().first, pass.last_ns);
     bool more = true;
     do {
-      if (const size_t told = thread.event.accesses.size(); told && runs + told > most_runs)
-        accesses_left_out_ += told;
+      const size_t recorded = thread.event.accesses.size();
+      if (recorded && runs + recorded > pass.most_runs)
+        accesses_left_out_ += recorded;
       else
-        visit(thread.event);
-      runs += thread.event.accesses.size();
-      more = advance(thread);
+        pass.visit(thread.event);
+      runs += recorded;
+      more = advance(thread, pass);
     } while (more && thread.event.time_ns <= until);
     if (more)
       queue.push({thread.event.time_ns, id});

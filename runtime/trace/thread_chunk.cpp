@@ -216,18 +216,17 @@ void ThreadChunk::free(uint64_t now_ns, uint64_t address) {
   end_short(out);
 }
 
-void ThreadChunk::reallocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
-                             uint64_t old_address, uint64_t context) {
+void ThreadChunk::reallocate(uint64_t now_ns, const Object &object, uint64_t old_address) {
   if (!begin(now_ns, kMostRecordBytes))
     return;
   Record r(*this, Type::kReallocate);
   r.time(now_ns);
-  r.p.fixed64(site);
-  r.p.varint(bytes);
-  r.p.varint(address);
+  r.p.fixed64(object.site);
+  r.p.varint(object.bytes);
+  r.p.varint(object.address);
   r.p.varint(old_address);
-  if (context)
-    r.p.fixed64(context);
+  if (object.context)
+    r.p.fixed64(object.context);
 }
 
 void ThreadChunk::site(uint64_t id, SiteKind kind, uint64_t offset, const char *text,

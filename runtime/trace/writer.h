@@ -73,8 +73,12 @@ public:
   void allocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
                 uint64_t context = 0);
   void free(uint64_t now_ns, uint64_t address);
-  void reallocate(uint64_t now_ns, uint64_t site, uint64_t bytes, uint64_t address,
-                  uint64_t old_address, uint64_t context = 0);
+  /// Object after a reallocation.
+  struct Object {
+    uint64_t site, bytes, address;
+    uint64_t context = 0; ///< as of allocate()
+  };
+  void reallocate(uint64_t now_ns, const Object &object, uint64_t old_address);
   void site(uint64_t id, SiteKind kind, uint64_t offset, const char *text, size_t text_bytes);
   /// An access. Consecutive ones of one base page become one run of the record.
   struct Access {

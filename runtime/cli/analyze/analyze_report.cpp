@@ -10,7 +10,6 @@
 #include "runtime/study/plot.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <sstream>
 
@@ -117,20 +116,8 @@ Json expectation_json(const Expectation &expected) {
                                 {"superpage_runs", r.superpage_runs}}}};
 }
 
-} // namespace
-
-double saved_by_calibration(const Profile &profile, const benefit::CostModel &costs) {
-  return profile.saved_steerable / costs.frequency_hz() / profile.runs();
-}
-
-bool is_empty(const Profile &p) {
-  return std::all_of(p.traces.begin(), p.traces.end(),
-                     [](const TraceSummary &t) { return t.empty(); });
-}
-
-Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, const Profile &p,
-                      const Expectation &expected, const format::MachineProfile &machine) {
-  Json traces = Json::array(), mappings = Json::array();
+Json traces_of(const Profile &p) {
+  Json traces = Json::array();
   for (const TraceSummary &t : p.traces)
     traces.push_back(Json{{"path", t.path},
                           {"build_id", text_or_null(t.build_id)},
@@ -150,6 +137,11 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                           {"lost", t.lost},
                           {"file_bytes", t.file_bytes},
                           {"read_bytes", t.read_bytes}});
+  return traces;
+}
+
+Json mappings_of(const Profile &p) {
+  Json mappings = Json::array();
   for (size_t i = 0; i < p.mappings.size(); i++) {
     const RankedMapping &m = p.mappings[i];
     Json category = {{"kind", kind_name(m.kind)},
@@ -181,8 +173,59 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
                             {"chosen", m.mapping.chosen},
                             {"sizes", sizes_of(m)}});
   }
+  return mappings;
+}
+
+// Adds the rows of a mapping: its best page size, then the others.
+void add_rows(Table &table, const RankedMapping &m, size_t rank, bool several_sizes) {
+  const auto add_row = [&](const SizeResult &r, bool best) {
+    std::vector<Cell> row = {{best ? std::to_string(rank) : ""},
+                             {best ? printable(name_of(m)) : ""},
+                             {best ? printable(place_of(m)) : ""}};
+    if (several_sizes)
+      row.push_back({readable_bytes(page_bytes(r.page))});
+    row.push_back({fmt::format("{:.1f}", r.pmb_percent)});
+    row.push_back({std::to_string(r.page_count)});
+    row.push_back({best ? readable_bytes(m.footprint_bytes) : ""});
+    row.push_back({fmt::format("{:.3g} -> {:.3g}", m.tlb_misses_base, r.tlb_misses)});
+    row.push_back({fmt::format("{:.3g} ({:.3g} to {:.3g})", r.saved_cycles, r.saved_cycles_low,
+                               r.saved_cycles_high)});
+    row.push_back({best && m.mapping.chosen ? "yes" : "", Style::kGood});
+    table.add_row(std::move(row));
+  };
+  add_row(m.result(), true);
+  for (size_t i = 0; i < m.sizes.size(); i++)
+    if (i != m.best)
+      add_row(m.sizes[i], false);
+}
+
+std::string expectation_text(const Profile &p, const Expectation &expected) {
+  const database::Realisation &r = expected.realisation;
+  if (p.superpages_chosen && r.known())
+    return fmt::format("expected of a run: {:.3g} s saved ({:.3g} s by calibration; {} runs have "
+                       "saved {:.2f} of what was predicted)\n",
+                       expected.seconds(), expected.by_calibration, r.superpage_runs, r.share);
+  // Expect nothing from categories that directives cannot reach.
+  return p.superpages_chosen && p.saved_steerable > 0
+             ? fmt::format("expected of a run: {:.3g} s saved\n", expected.seconds())
+             : std::string();
+}
+
+} // namespace
+
+double saved_by_calibration(const Profile &profile, const benefit::CostModel &costs) {
+  return profile.saved_steerable / costs.frequency_hz() / profile.runs();
+}
+
+bool is_empty(const Profile &p) {
+  return std::all_of(p.traces.begin(), p.traces.end(),
+                     [](const TraceSummary &t) { return t.empty(); });
+}
+
+Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, const Profile &p,
+                      const Expectation &expected, const format::MachineProfile &machine) {
   return Json{{"schema", "smalloc.analyze/1"},
-              {"traces", traces},
+              {"traces", traces_of(p)},
               {"machine", machine.name},
               {"frequency_hz", benefit::CostModel(machine).frequency_hz()},
               {"runs", p.runs()},
@@ -198,7 +241,7 @@ Json analyze_document(const AnalyzeWords &words, const ProfileOptions &options, 
               {"categories", p.categories},
               {"miss_cycles_base", p.cycles_base},
               {"saved_cycles_all_superpages", p.saved_all},
-              {"mappings", mappings},
+              {"mappings", mappings_of(p)},
               {"chosen", Json{{"superpages", p.superpages_chosen},
                               {"saved_cycles_joint", p.saved_joint},
                               {"saved_cycles_additive", p.saved_additive}}},
@@ -220,29 +263,8 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
        {"PMB", several ? "PAGES" : "SUPERPAGES", "LIVE", "TLB MISSES", "SAVED CYCLES", "CHOSEN"})
     head.emplace_back(title);
   Table table(head);
-  size_t rank = 0;
-  for (const RankedMapping &m : p.mappings) {
-    rank++;
-    const auto add_row = [&](const SizeResult &r, bool best) {
-      std::vector<Cell> row = {{best ? std::to_string(rank) : ""},
-                               {best ? printable(name_of(m)) : ""},
-                               {best ? printable(place_of(m)) : ""}};
-      if (several)
-        row.push_back({readable_bytes(page_bytes(r.page))});
-      row.push_back({fmt::format("{:.1f}", r.pmb_percent)});
-      row.push_back({std::to_string(r.page_count)});
-      row.push_back({best ? readable_bytes(m.footprint_bytes) : ""});
-      row.push_back({fmt::format("{:.3g} -> {:.3g}", m.tlb_misses_base, r.tlb_misses)});
-      row.push_back({fmt::format("{:.3g} ({:.3g} to {:.3g})", r.saved_cycles, r.saved_cycles_low,
-                                 r.saved_cycles_high)});
-      row.push_back({best && m.mapping.chosen ? "yes" : "", Style::kGood});
-      table.add_row(std::move(row));
-    };
-    add_row(m.result(), true);
-    for (size_t i = 0; i < m.sizes.size(); i++)
-      if (i != m.best)
-        add_row(m.sizes[i], false);
-  }
+  for (size_t i = 0; i < p.mappings.size(); i++)
+    add_rows(table, p.mappings[i], i + 1, several);
   std::string text = table.print(colour) + "\n";
   text +=
       fmt::format("significance: {} (translation {:.1f} % of the time, {:.3g} TLB misses/s; first "
@@ -259,14 +281,7 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
   text += fmt::format("chosen: {} superpages{}, {:.3g} cycles saved together ({:.3g} as a sum)\n",
                       p.superpages_chosen, several ? "' worth of memory" : "", p.saved_joint,
                       p.saved_additive);
-  const database::Realisation &r = expected.realisation;
-  if (p.superpages_chosen && r.known())
-    text += fmt::format("expected of a run: {:.3g} s saved ({:.3g} s by calibration; {} runs have "
-                        "saved {:.2f} of what was predicted)\n",
-                        expected.seconds(), expected.by_calibration, r.superpage_runs, r.share);
-  else if (p.superpages_chosen &&
-           p.saved_steerable > 0) // expect nothing from categories that directives cannot reach
-    text += fmt::format("expected of a run: {:.3g} s saved\n", expected.seconds());
+  text += expectation_text(p, expected);
   if (p.superpages_chosen && std::any_of(p.traces.begin(), p.traces.end(),
                                          [](const TraceSummary &t) { return t.tlbs > 1; }))
     text += "of all threads together: processor time, of which several pass at once\n";
@@ -286,51 +301,6 @@ std::string analyze_plot(const Profile &p) {
   }
   return study::scatter_svg("What each site's superpages are worth", "superpages",
                             "percentage of the maximal benefit", "chosen", points);
-}
-
-directives::File analyze_directives(const ProfileOptions &options, const Profile &p,
-                                    const Expectation &expected,
-                                    const format::MachineProfile &machine) {
-  directives::File file;
-  file.header["machine"] = machine.name;
-  const double runs = p.runs();
-  double seconds = p.run_seconds(), faults_saved = 0;
-  for (const RankedMapping &m : p.mappings)
-    if (m.mapping.chosen && m.steerable)
-      faults_saved += m.page_faults_base - m.result().page_faults;
-  if (options.seconds > 0)
-    seconds = options.seconds * runs;
-  file.header["seconds"] = fmt::format("{:.3f}", seconds / runs);
-  file.header["faults_saved"] = fmt::format("{:.0f}", std::max(faults_saved, 0.0) / runs);
-  file.header["saved_ms"] = fmt::format("{:.0f}", std::max(expected.seconds(), 0.0) * 1000);
-  if (!p.traces.empty() && !p.traces.front().build_id.empty())
-    file.header["program"] = p.traces.front().build_id;
-  for (const RankedMapping &m : p.mappings) {
-    if (!m.steerable || m.undecided())
-      continue; // neither the compiler nor the allocator can move it, or the compiler's decision is
-                // as good
-    const auto add = [&](uint64_t id, uint64_t superpages, std::string comment) {
-      directives::Entry entry;
-      entry.page_shift = page_shift(m.mapping.chosen ? m.result().page : benefit::PageSize::kBase);
-      entry.superpages = superpages; // of 2 MiB for any page size: the unit that the agent counts
-      entry.pmb_percent = std::round(m.mapping.pmb_percent * 10) / 10;
-      entry.comment = std::move(comment);
-      file.entries[{id, m.context != 0, m.context}] = entry;
-    };
-    const auto words_of = [](const std::string &function, const std::string &path, unsigned line) {
-      return line ? fmt::format("{} {}:{}", readable_function(function), path, line)
-                  : readable_function(function);
-    };
-    for (const ClusterMember &member : m.members)
-      add(member.id, (member.heap_bytes + benefit::kSuperpageBytes - 1) / benefit::kSuperpageBytes,
-          words_of(member.function, member.file, member.line));
-    if (m.members.empty())
-      add(m.id, m.mapping.superpages,
-          words_of(m.function, m.file, m.line) +
-              (m.context ? " in " + m.chain.substr(0, m.chain.find('\n')) : ""));
-  }
-  directives::give_ranks(file);
-  return file;
 }
 
 } // namespace smalloc::cli

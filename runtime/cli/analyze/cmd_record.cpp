@@ -5,6 +5,7 @@
 // profile is of base pages. Afterwards it prints the next command, and ends with the command's
 // status or signal.
 #include "runtime/cli/analyze/earlier_traces.h"
+#include "runtime/cli/analyze/found_traces.h"
 #include "runtime/cli/analyze/record_source.h"
 #include "runtime/cli/analyze/recorded_programs.h"
 #include "runtime/cli/history/history_store.h"
@@ -17,7 +18,6 @@
 #include "runtime/errors/diagnostics.h"
 #include "runtime/trace/reader.h"
 #include "runtime/trace/region_sample.h"
-#include "smalloc/process/process_identity.h"
 
 #include <cctype>
 #include <cerrno>
@@ -56,38 +56,6 @@ void check_program(const std::string &program, const Target &target) {
     throw Failure{"cannot record the command", program, target.obstacle, target.hint, kRunFailed};
 }
 
-std::string header_word(const trace::Reader &reader, const char *key) {
-  const auto at = reader.header().find(key);
-  return at == reader.header().end() ? std::string() : at->second;
-}
-
-enum class Found {
-  kEarlier, // of another command's process, which began before
-  kTrace,
-  // Only a header: the process executed another program at once, or was killed before its first
-  // buffer was full.
-  kEmpty,
-  // Of a process that still runs: left behind by the command, or another command's with that name.
-  kRunning
-};
-Found look_at(const std::string &path, uint64_t began_ns) {
-  try {
-    const trace::Reader reader(path);
-    if (const uint64_t start_ns =
-            std::strtoull(header_word(reader, "start_ns").c_str(), nullptr, 10);
-        start_ns && start_ns < began_ns)
-      return Found::kEarlier;
-    if (header_word(reader, "host") == host_name() &&
-        is_alive(std::strtoull(header_word(reader, "pid").c_str(), nullptr, 10),
-                 std::strtoull(header_word(reader, "start_ticks").c_str(), nullptr, 10)))
-      return Found::kRunning;
-    return reader.chunks() <= 1 ? Found::kEmpty : Found::kTrace;
-  } catch (const trace::TraceError &) {
-    std::error_code error;
-    return fs::file_size(path, error) == 0 && !error ? Found::kEmpty : Found::kTrace;
-  }
-}
-
 // Returns the pattern of the trace's name. If `output` is a folder, the trace gets the usual name
 // in it.
 std::string trace_pattern(const std::string &output, const std::string &usual) {
@@ -96,14 +64,6 @@ std::string trace_pattern(const std::string &output, const std::string &usual) {
     return usual;
   return fs::is_directory(expand_file_name(output), error) ? (fs::path(output) / usual).string()
                                                            : output;
-}
-
-bool is_forked(const std::string &path) {
-  try {
-    return trace::Reader::header_of(path).contains("parent_start_ns");
-  } catch (const trace::TraceError &) {
-    return false;
-  }
 }
 
 // Throws before the command runs, perhaps for hours, if the folder is missing. If the folder's name
@@ -132,18 +92,18 @@ constexpr char kOtherHistory[] =
 void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
               const rusage &usage, double seconds) try {
   const trace::Reader reader(path);
-  const auto word = [&](const char *key) { return header_word(reader, key); };
+  const trace::Header &header = reader.header();
   database::Run run;
-  run.program = word("build_id");
-  if (run.program.empty() || word("pid") != std::to_string(child))
+  run.program = header.word("build_id");
+  if (run.program.empty() || header.word("pid") != std::to_string(child))
     return;
-  run.path = word("program");
-  run.host = word("host");
+  run.path = header.word("program");
+  run.host = header.word("host");
   run.pid = child;
-  run.started_ns = std::strtoll(word("start").c_str(), nullptr, 10) * 1000000000;
+  run.started_ns = std::strtoll(header.word("start").c_str(), nullptr, 10) * 1000000000;
   run.kind = "recorded";
-  run.input = word("input"); // as the process saw it, also behind env, nice or a script that
-                             // executed it
+  run.input = header.word("input"); // as the process saw it, also behind env, nice or a script that
+                                    // executed it
   if (run.input.empty())
     run.input = input_of(command);
   const auto seconds_of = [](const timeval &t) {
@@ -179,6 +139,63 @@ void warn_of_nothing(const std::string &program, const std::string &pattern, int
   print_warning("nothing was recorded", program, why, hint);
 }
 
+Environment recording_environment(const Options &options, const std::string &pattern,
+                                  const RecordSource &source) {
+  // Relative names refer to this folder, wherever the command goes.
+  return environment_with(
+      library_to_preload("libsmalloc_feedback.so"),
+      "heap:off,trace:" + fs::absolute(pattern).string() +
+          (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()) +
+          (options.samples > 0 ? fmt::format(",samples:{}", options.samples) : std::string()) +
+          source.setting);
+}
+
+// Starts the command as a child and returns its process number. The child reports a failure itself.
+pid_t start_command(const std::vector<std::string> &command, const Environment &environment,
+                    const ForwardedSignals &signals, const StartReport &report) {
+  const pid_t child = fork();
+  if (child < 0)
+    throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
+  if (child == 0) {
+    try {
+      signals.give_back();
+      set_environment(environment);
+      become(command);
+    } catch (const Failure &failure) {
+      print_failure(failure);
+      report.say_not_started();
+      _exit(failure.status);
+    }
+  }
+  return child;
+}
+
+// Prints what the recording has left, and the next command.
+void report_traces(const FoundTraces &found, const std::string &program, const std::string &pattern,
+                   int status) {
+  // If each process has its own file name, a running one may belong to another smalloc record. A
+  // forked process most likely belongs to this one.
+  const bool by_process = pattern.find("%p") != std::string::npos;
+  if (const size_t own = by_process ? found.running_children : found.running)
+    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
+                           own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));
+  const std::vector<std::string> &traces = found.traces;
+  if (traces.empty() && (!found.running || by_process))
+    warn_of_nothing(program, pattern, status);
+  if (!traces.empty())
+    print_note(fmt::format("{} trace{}; next: {}", traces.size(), traces.size() == 1 ? "" : "s",
+                           fmt::join(next_analyses(traces), "; or: ")));
+}
+
+// Returns the command's exit status, or ends this process by the command's signal.
+int end_like_command(int status) {
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  std::signal(WTERMSIG(status), SIG_DFL);
+  raise(WTERMSIG(status));
+  return 128 + WTERMSIG(status);
+}
+
 int record_command(const Options &options) {
   set_quiet(options.quiet);
   std::vector<std::string> command = command_of(*options.app, "record", "record");
@@ -190,18 +207,9 @@ int record_command(const Options &options) {
   }
   const RecordSource source =
       choose_source(options.source, options.period, target.tells_accesses, pmu::kernel_probe());
-
   const std::string name = fs::path(command.front()).filename().string();
   const std::string pattern = trace_pattern(options.output, "smalloc." + name + ".%p.trace");
-  const bool by_process = pattern.find("%p") != std::string::npos;
-  // Relative names refer to this folder, wherever the command goes.
-  const std::string absolute = fs::absolute(pattern).string();
-  const Environment environment = environment_with(
-      library_to_preload("libsmalloc_feedback.so"),
-      "heap:off,trace:" + absolute +
-          (options.rate > 0 ? fmt::format(",rate:{}", options.rate) : std::string()) +
-          (options.samples > 0 ? fmt::format(",samples:{}", options.samples) : std::string()) +
-          source.setting);
+  const Environment environment = recording_environment(options, pattern, source);
   if (options.dry_run)
     return print_environment(environment, command);
   check_folder(pattern);
@@ -215,23 +223,10 @@ int record_command(const Options &options) {
   // earlier traces are moved aside.
   std::optional<ForwardedSignals> signals(std::in_place);
   std::optional<EarlierTraces> earlier(std::in_place);
-  if (!by_process)
+  if (pattern.find("%p") == std::string::npos)
     earlier->put_aside(pattern);
   StartReport report;
-  const pid_t child = fork();
-  if (child < 0)
-    throw Failure{"cannot run the command", command.front(), error_text(errno), {}, kRunFailed};
-  if (child == 0) {
-    try {
-      signals->give_back();
-      set_environment(environment);
-      become(command);
-    } catch (const Failure &failure) {
-      print_failure(failure);
-      report.say_not_started();
-      _exit(failure.status);
-    }
-  }
+  const pid_t child = start_command(command, environment, *signals, report);
   const bool started = report.started();
   rusage usage = {};
   const int status = signals->wait_for(child, usage);
@@ -240,48 +235,15 @@ int record_command(const Options &options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
-  std::vector<std::string> traces;
-  size_t running = 0, running_children = 0;
-  for (const std::string &path : traces_of(pattern, start)) {
-    std::error_code error;
-    if (!fs::is_regular_file(path, error))
-      continue;
-    switch (look_at(path, began_ns)) {
-    case Found::kEarlier:
-      break;
-    case Found::kEmpty:
-      fs::remove(path, error);
-      break;
-    case Found::kRunning:
-      running++;
-      running_children += is_forked(path);
-      break;
-    case Found::kTrace:
-      traces.push_back(path);
-    }
-  }
-  if (!traces.empty())
+  const FoundTraces found = find_traces(pattern, start, began_ns);
+  if (!found.traces.empty())
     earlier->remove();
   earlier.reset();
   signals.reset();
-  for (const std::string &path : traces)
+  for (const std::string &path : found.traces)
     note_run(path, child, command, usage, seconds);
-  // If each process has its own file name, a running one may belong to another smalloc record. A
-  // forked process most likely belongs to this one.
-  if (const size_t own = by_process ? running_children : running)
-    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
-                           own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));
-  if (traces.empty() && (!running || by_process))
-    warn_of_nothing(command.front(), pattern, status);
-  if (!traces.empty())
-    print_note(fmt::format("{} trace{}; next: {}", traces.size(), traces.size() == 1 ? "" : "s",
-                           fmt::join(next_analyses(traces), "; or: ")));
-  if (WIFSIGNALED(status)) { // end by the command's signal
-    std::signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));
-    return 128 + WTERMSIG(status);
-  }
-  return WEXITSTATUS(status);
+  report_traces(found, command.front(), pattern, status);
+  return end_like_command(status);
 }
 
 CLI::Validator from_one_to(uint64_t most, const char *what) {

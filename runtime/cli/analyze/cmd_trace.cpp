@@ -54,132 +54,149 @@ void warn_of_damage(const trace::Reader &reader, const std::string &path) {
   warn_of_left_out(reader, path);
 }
 
-std::string value_or(const std::map<std::string, std::string> &header, const char *key) {
-  const auto at = header.find(key);
-  return at == header.end() ? std::string() : at->second;
-}
+// Counts the events of a trace.
+class EventTotals {
+public:
+  void add(const trace::Event &e);
 
-int show_trace(const Options &options) {
-  const auto thresholds = parse_thresholds(options.output);
-  set_quiet(options.output.quiet);
-  const auto opened = open_trace(options.first);
-  trace::Reader &reader = *opened;
   uint64_t allocations = 0, frees = 0, reallocations = 0, runs = 0, phases = 0, last_ns = 0;
   uint64_t live_bytes = 0, peak_bytes = 0, faults = 0, lost = 0;
   double accesses = 0;
   bool ended = false;
   std::set<uint64_t> threads, sites;
   Json markers = Json::array();
-  std::unordered_map<uint64_t, uint64_t> live;
-  const auto drop = [&](uint64_t address) {
-    if (const auto at = live.find(address); at != live.end()) {
-      live_bytes -= at->second;
-      live.erase(at);
+
+private:
+  void add_object(const trace::Event &e);
+  void drop_object(uint64_t address);
+
+  std::unordered_map<uint64_t, uint64_t> live_; // bytes by address
+};
+
+void EventTotals::add_object(const trace::Event &e) {
+  drop_object(e.address);
+  live_.emplace(e.address, e.bytes);
+  live_bytes += e.bytes;
+  peak_bytes = std::max(peak_bytes, live_bytes);
+  sites.insert(e.site);
+}
+
+void EventTotals::drop_object(uint64_t address) {
+  if (const auto at = live_.find(address); at != live_.end()) {
+    live_bytes -= at->second;
+    live_.erase(at);
+  }
+}
+
+void EventTotals::add(const trace::Event &e) {
+  last_ns = std::max(last_ns, e.time_ns);
+  switch (e.type) {
+  case trace::Type::kChunk:
+    threads.insert(e.thread);
+    break;
+  case trace::Type::kAllocate:
+    allocations++;
+    add_object(e);
+    break;
+  case trace::Type::kReallocate:
+    reallocations++;
+    drop_object(e.old_address);
+    add_object(e);
+    break;
+  case trace::Type::kFree:
+    frees++;
+    drop_object(e.address);
+    break;
+  case trace::Type::kAccess:
+    for (const trace::AccessRun &run : e.accesses) {
+      runs++;
+      accesses += static_cast<double>(e.weight) * static_cast<double>(run.repeats + 1);
     }
+    break;
+  case trace::Type::kFault:
+    faults = std::max(faults, e.minor + e.major);
+    break;
+  case trace::Type::kPhase:
+    if (++phases <= kMostMarkers)
+      markers.push_back(Json{{"name", std::string(e.text)},
+                             {"seconds", static_cast<double>(e.time_ns) / 1e9},
+                             {"thread", e.thread}});
+    break;
+  case trace::Type::kEnd:
+    ended = true;
+    lost += e.lost;
+    break;
+  default:
+    break;
+  }
+}
+
+Json totals_document(const std::string &path, const trace::Reader &reader, const EventTotals &t) {
+  const trace::Header &header = reader.header();
+  return Json{{"schema", "smalloc.trace-summary/1"},
+              {"path", path},
+              {"program", header.word("program")},
+              {"build_id", header.word("build_id")},
+              {"host", header.word("host")},
+              {"source", header.word("source")},
+              {"sample_rate", reader.rate()},
+              {"complete", t.ended},
+              {"seconds", static_cast<double>(t.last_ns) / 1e9},
+              {"file_bytes", reader.file_bytes()},
+              {"skipped_bytes", reader.skipped_bytes()},
+              {"events", Json{{"allocations", t.allocations},
+                              {"reallocations", t.reallocations},
+                              {"frees", t.frees},
+                              {"access_runs", t.runs},
+                              {"accesses", t.accesses},
+                              {"phases", t.phases},
+                              {"page_faults", t.faults},
+                              {"lost", t.lost},
+                              {"unknown", reader.unknown_records()}}},
+              {"phases", t.markers},
+              {"totals", Json{{"threads", t.threads.size()},
+                              {"sites", t.sites.size()},
+                              {"peak_live_bytes", t.peak_bytes},
+                              {"live_bytes_at_end", t.live_bytes}}}};
+}
+
+std::string totals_text(const trace::Reader &reader, const EventTotals &t, Colour colour) {
+  Table table({"WHAT", "VALUE"});
+  const auto row = [&](const char *what, std::string value) {
+    table.add_row({{what}, {std::move(value)}});
   };
-  const auto add = [&](const trace::Event &e) {
-    drop(e.address);
-    live.emplace(e.address, e.bytes);
-    live_bytes += e.bytes;
-    peak_bytes = std::max(peak_bytes, live_bytes);
-    sites.insert(e.site);
-  };
-  reader.read([&](const trace::Event &e) {
-    last_ns = std::max(last_ns, e.time_ns);
-    switch (e.type) {
-    case trace::Type::kChunk:
-      threads.insert(e.thread);
-      break;
-    case trace::Type::kAllocate:
-      allocations++;
-      add(e);
-      break;
-    case trace::Type::kReallocate:
-      reallocations++;
-      drop(e.old_address);
-      add(e);
-      break;
-    case trace::Type::kFree:
-      frees++;
-      drop(e.address);
-      break;
-    case trace::Type::kAccess:
-      for (const trace::AccessRun &run : e.accesses) {
-        runs++;
-        accesses += static_cast<double>(e.weight) * static_cast<double>(run.repeats + 1);
-      }
-      break;
-    case trace::Type::kFault:
-      faults = std::max(faults, e.minor + e.major);
-      break;
-    case trace::Type::kPhase:
-      if (++phases <= kMostMarkers)
-        markers.push_back(Json{{"name", std::string(e.text)},
-                               {"seconds", static_cast<double>(e.time_ns) / 1e9},
-                               {"thread", e.thread}});
-      break;
-    case trace::Type::kEnd:
-      ended = true;
-      lost += e.lost;
-      break;
-    default:
-      break;
-    }
-  });
-  if (!ended)
-    warn_of_missing_end(options.first);
-  warn_of_damage(reader, options.first);
-  const auto &header = reader.header();
-  const Json document{{"schema", "smalloc.trace-summary/1"},
-                      {"path", options.first},
-                      {"program", value_or(header, "program")},
-                      {"build_id", value_or(header, "build_id")},
-                      {"host", value_or(header, "host")},
-                      {"source", value_or(header, "source")},
-                      {"sample_rate", reader.rate()},
-                      {"complete", ended},
-                      {"seconds", static_cast<double>(last_ns) / 1e9},
-                      {"file_bytes", reader.file_bytes()},
-                      {"skipped_bytes", reader.skipped_bytes()},
-                      {"events", Json{{"allocations", allocations},
-                                      {"reallocations", reallocations},
-                                      {"frees", frees},
-                                      {"access_runs", runs},
-                                      {"accesses", accesses},
-                                      {"phases", phases},
-                                      {"page_faults", faults},
-                                      {"lost", lost},
-                                      {"unknown", reader.unknown_records()}}},
-                      {"phases", markers},
-                      {"totals", Json{{"threads", threads.size()},
-                                      {"sites", sites.size()},
-                                      {"peak_live_bytes", peak_bytes},
-                                      {"live_bytes_at_end", live_bytes}}}};
-  return finish(options.output, thresholds, document, [&](Colour colour) {
-    Table table({"WHAT", "VALUE"});
-    const auto row = [&](const char *what, std::string value) {
-      table.add_row({{what}, {std::move(value)}});
-    };
-    row("program", printable(value_or(header, "program")));
-    row("recorded on", printable(value_or(header, "host")));
-    row("complete", ended ? "yes" : "no: its end is missing");
-    row("time", fmt::format("{:.3f} s", static_cast<double>(last_ns) / 1e9));
-    row("threads", fmt::format("{}", threads.size()));
-    row("allocations", fmt::format("{} from {} sites, {} reallocations, {} frees", allocations,
-                                   sites.size(), reallocations, frees));
-    row("live at most", readable_bytes(peak_bytes));
-    row("accesses", runs ? fmt::format("{:.0f} in {} runs of one page", accesses, runs)
+  row("program", printable(reader.header().word("program")));
+  row("recorded on", printable(reader.header().word("host")));
+  row("complete", t.ended ? "yes" : "no: its end is missing");
+  row("time", fmt::format("{:.3f} s", static_cast<double>(t.last_ns) / 1e9));
+  row("threads", fmt::format("{}", t.threads.size()));
+  row("allocations", fmt::format("{} from {} sites, {} reallocations, {} frees", t.allocations,
+                                 t.sites.size(), t.reallocations, t.frees));
+  row("live at most", readable_bytes(t.peak_bytes));
+  row("accesses", t.runs ? fmt::format("{:.0f} in {} runs of one page", t.accesses, t.runs)
                          : std::string("none recorded"));
-    if (reader.rate() < 1)
-      row("sampled", fmt::format("{:.3g} of the 2 MiB regions", reader.rate()));
-    if (lost)
-      row("lost", fmt::format("{} events", lost));
-    row("page faults", fmt::format("{}", faults));
-    for (const Json &marker : markers)
-      row("phase", fmt::format("{:.3f} s: {}", marker["seconds"].get<double>(),
-                               printable(marker["name"].get<std::string>())));
-    return table.print(colour);
-  });
+  if (reader.rate() < 1)
+    row("sampled", fmt::format("{:.3g} of the 2 MiB regions", reader.rate()));
+  if (t.lost)
+    row("lost", fmt::format("{} events", t.lost));
+  row("page faults", fmt::format("{}", t.faults));
+  for (const Json &marker : t.markers)
+    row("phase", fmt::format("{:.3f} s: {}", marker["seconds"].get<double>(),
+                             printable(marker["name"].get<std::string>())));
+  return table.print(colour);
+}
+
+int show_trace(const Options &options) {
+  const auto thresholds = parse_thresholds(options.output);
+  set_quiet(options.output.quiet);
+  const auto reader = open_trace(options.first);
+  EventTotals totals;
+  reader->read([&](const trace::Event &e) { totals.add(e); });
+  if (!totals.ended)
+    warn_of_missing_end(options.first);
+  warn_of_damage(*reader, options.first);
+  return finish(options.output, thresholds, totals_document(options.first, *reader, totals),
+                [&](Colour colour) { return totals_text(*reader, totals, colour); });
 }
 
 // Reuse distances of all pages of the trace. Those of a sampled trace are scaled up to the whole,

@@ -19,8 +19,7 @@ namespace {
 
 constexpr size_t kMostPrograms = 3, kMostTraces = 8;
 
-using Header = std::map<std::string, std::string>;
-Header header_of(const std::string &path) {
+trace::Header header_of(const std::string &path) {
   try {
     return trace::Reader::header_of(path);
   } catch (const trace::TraceError &) {
@@ -28,11 +27,9 @@ Header header_of(const std::string &path) {
   }
 }
 
-std::string program_of(const Header &header) {
-  for (const char *key : {"build_id", "program"})
-    if (const auto at = header.find(key); at != header.end() && !at->second.empty())
-      return at->second;
-  return {};
+std::string program_of(const trace::Header &header) {
+  const std::string build_id = header.word("build_id");
+  return build_id.empty() ? header.word("program") : build_id;
 }
 
 struct Program {
@@ -48,7 +45,7 @@ std::vector<std::string> next_analyses(const std::vector<std::string> &traces) {
   for (const std::string &path : traces) {
     std::error_code error;
     const uintmax_t bytes = std::filesystem::file_size(path, error);
-    const Header header = header_of(path);
+    const trace::Header header = header_of(path);
     Program &program = by_name[program_of(header)];
     program.forks |= header.contains("parent_start_ns");
     program.traces.emplace_back(error ? 0 : bytes, path);

@@ -159,6 +159,42 @@ void try_hugetlb(Checks &checks) {
                                                    : "sysctl -w vm.nr_hugepages=512"});
 }
 
+void check_hugetlbfs(const SystemView &system, Checks &checks) {
+  std::string mounts, closed;
+  std::istringstream table(system.read("/proc/self/mounts").value_or(""));
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string device, folder, type;
+    if (fields >> device >> folder >> type && type == "hugetlbfs")
+      mounts += (mounts.empty() ? "" : ", ") + folder;
+    if (type == "hugetlbfs" && system.real() && access(folder.c_str(), W_OK) != 0)
+      closed = folder;
+  }
+  checks.push_back({"hugetlbfs", Verdict::kOk,
+                    mounts.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mounts),
+                    mounts.empty() ? "hugetlbfs is not mounted (anonymous mappings do not need it)"
+                    : closed.empty()
+                        ? "hugetlbfs: " + mounts
+                        : fmt::format("hugetlbfs: {} ({} is not writable for you; anonymous "
+                                      "mappings do not need it)",
+                                      mounts, closed),
+                    ""});
+}
+
+void check_libhugetlbfs(Checks &checks) {
+  std::string library;
+  for (const char *folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                             "/usr/lib64", "/usr/lib", "/usr/local/lib"})
+    for (const std::string &name : SystemView().list(folder))
+      if (library.empty() && name.starts_with("libhugetlbfs.so"))
+        library = std::string(folder) + "/" + name;
+  checks.push_back({"libhugetlbfs", library.empty() ? Verdict::kWarn : Verdict::kOk,
+                    !library.empty(),
+                    library.empty() ? "libhugetlbfs is not installed (only --pages hugetlb uses it)"
+                                    : "libhugetlbfs: " + library,
+                    library.empty() ? "apt-get install libhugetlbfs0" : ""});
+}
+
 void check_hugetlb(const SystemView &system, Checks &checks) {
   const auto pools = hugetlb_pools(system);
   if (pools.empty())
@@ -188,37 +224,8 @@ void check_hugetlb(const SystemView &system, Checks &checks) {
   }
   if (system.real() && usable_2m > 0)
     try_hugetlb(checks);
-
-  std::string mounts, closed;
-  std::istringstream table(system.read("/proc/self/mounts").value_or(""));
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::string device, folder, type;
-    if (fields >> device >> folder >> type && type == "hugetlbfs")
-      mounts += (mounts.empty() ? "" : ", ") + folder;
-    if (type == "hugetlbfs" && system.real() && access(folder.c_str(), W_OK) != 0)
-      closed = folder;
-  }
-  checks.push_back({"hugetlbfs", Verdict::kOk,
-                    mounts.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mounts),
-                    mounts.empty() ? "hugetlbfs is not mounted (anonymous mappings do not need it)"
-                    : closed.empty()
-                        ? "hugetlbfs: " + mounts
-                        : fmt::format("hugetlbfs: {} ({} is not writable for you; anonymous "
-                                      "mappings do not need it)",
-                                      mounts, closed),
-                    ""});
-  std::string library;
-  for (const char *folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                             "/usr/lib64", "/usr/lib", "/usr/local/lib"})
-    for (const std::string &name : SystemView().list(folder))
-      if (library.empty() && name.starts_with("libhugetlbfs.so"))
-        library = std::string(folder) + "/" + name;
-  checks.push_back({"libhugetlbfs", library.empty() ? Verdict::kWarn : Verdict::kOk,
-                    !library.empty(),
-                    library.empty() ? "libhugetlbfs is not installed (only --pages hugetlb uses it)"
-                                    : "libhugetlbfs: " + library,
-                    library.empty() ? "apt-get install libhugetlbfs0" : ""});
+  check_hugetlbfs(system, checks);
+  check_libhugetlbfs(checks);
 }
 
 // Reports how much free memory can become superpages without moving pages, and how much cannot.

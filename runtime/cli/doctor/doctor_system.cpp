@@ -23,18 +23,23 @@ using Json = nlohmann::ordered_json;
 // mapping of its own; libsmalloc uses at most an eighth of the limit.
 constexpr uint64_t kUsualMappings = 65530;
 
-void check_limit(const char *name, int resource, const char *what, const char *fix,
-                 bool worth_warning, Checks &checks) {
+struct Limit {
+  const char *name, *what;
+  int resource;
+  const char *fix; // empty: no warning
+};
+
+void check_limit(const Limit &asked, Checks &checks) {
   struct rlimit limit;
-  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0)
+  if (getrlimit(static_cast<__rlimit_resource_t>(asked.resource), &limit) != 0)
     return;
   const bool unlimited = limit.rlim_cur == RLIM_INFINITY;
-  const bool warn = !unlimited && worth_warning;
+  const bool warn = !unlimited && *asked.fix;
   checks.push_back(
-      {name, warn ? Verdict::kWarn : Verdict::kOk, unlimited ? Json() : Json(limit.rlim_cur),
-       fmt::format("{}: {}{}", what, unlimited ? "unlimited" : readable_bytes(limit.rlim_cur),
+      {asked.name, warn ? Verdict::kWarn : Verdict::kOk, unlimited ? Json() : Json(limit.rlim_cur),
+       fmt::format("{}: {}{}", asked.what, unlimited ? "unlimited" : readable_bytes(limit.rlim_cur),
                    warn ? " (libsmalloc reserves address space)" : ""),
-       warn ? fix : ""});
+       warn ? asked.fix : ""});
 }
 
 // Returns the folder of this process's cgroup and its ancestors; the tightest limit counts.
@@ -119,10 +124,10 @@ void check_limits(const SystemView &system, Checks &checks) {
                       fmt::format("mappings of a process: at most {}", *mappings),
                       few ? fmt::format("sysctl -w vm.max_map_count={}", kUsualMappings) : ""});
   }
-  check_limit("limit-address-space", RLIMIT_AS, "address space (ulimit -v)", "ulimit -v unlimited",
-              true, checks);
-  check_limit("limit-locked-memory", RLIMIT_MEMLOCK, "locked memory (ulimit -l)", "", false,
-              checks);
+  check_limit(
+      {"limit-address-space", "address space (ulimit -v)", RLIMIT_AS, "ulimit -v unlimited"},
+      checks);
+  check_limit({"limit-locked-memory", "locked memory (ulimit -l)", RLIMIT_MEMLOCK, ""}, checks);
   check_cgroup(system, checks);
 }
 

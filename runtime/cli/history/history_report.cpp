@@ -23,9 +23,19 @@ using database::History;
 constexpr size_t kShownRuns = 12;
 constexpr size_t kMostNamedInputs = 4;
 
-Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
-template <class T> Json optional(const std::optional<T> &value) {
+// Unknown values and empty texts are null.
+template <class T> Json json_of(const T &value) { return value; }
+Json json_of(const std::string &text) { return text.empty() ? Json() : Json(text); }
+template <class T> Json json_of(const std::optional<T> &value) {
   return value ? Json(*value) : Json();
+}
+
+// Adds the record's columns that the document does not have yet.
+template <class Record> void add_columns(Json &document, const Record &record) {
+  database::visit_columns(record, [&](const char *name, const auto &member) {
+    if (!document.contains(name))
+      document[name] = json_of(member);
+  });
 }
 
 Json analysis_json(const database::Analysis &a, bool with_ranking) {
@@ -33,7 +43,7 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
                 {"program", a.program},
                 {"created_ns", a.created_ns},
                 {"machine", a.machine},
-                {"input", text_or_null(a.input)},
+                {"input", json_of(a.input)},
                 {"traces", a.traces},
                 {"accesses", a.accesses},
                 {"seconds", a.seconds},
@@ -41,12 +51,12 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
                 {"miss_cycles_base", a.cycles_base},
                 {"saved_cycles_all_superpages", a.saved_all},
                 {"saved_cycles_joint", a.saved_joint},
-                {"saved_seconds", optional(a.saved_seconds)},
-                {"tlb_misses_base", optional(a.tlb_misses_base)},
-                {"tlb_misses_directed", optional(a.tlb_misses_directed)},
-                {"page_faults_base", optional(a.page_faults_base)},
-                {"page_faults_directed", optional(a.page_faults_directed)},
-                {"touch_seconds", optional(a.touch_seconds)},
+                {"saved_seconds", json_of(a.saved_seconds)},
+                {"tlb_misses_base", json_of(a.tlb_misses_base)},
+                {"tlb_misses_directed", json_of(a.tlb_misses_directed)},
+                {"page_faults_base", json_of(a.page_faults_base)},
+                {"page_faults_directed", json_of(a.page_faults_directed)},
+                {"touch_seconds", json_of(a.touch_seconds)},
                 {"superpages_chosen", a.superpages_chosen}};
   if (!with_ranking)
     return document;
@@ -55,8 +65,8 @@ Json analysis_json(const database::Analysis &a, bool with_ranking) {
     ranking.push_back(Json{{"rank", c.rank},
                            {"kind", c.kind},
                            {"id", c.category},
-                           {"function", text_or_null(c.function)},
-                           {"file", text_or_null(c.file)},
+                           {"function", json_of(c.function)},
+                           {"file", json_of(c.file)},
                            {"line", c.line},
                            {"superpages", c.superpages},
                            {"footprint_bytes", c.footprint_bytes},
@@ -101,42 +111,12 @@ std::string text_of(const Json &value) {
 } // namespace
 
 Json run_json(const database::Run &r) {
-  Json validations = Json::array();
+  Json document{{"id", r.id}, {"program", r.program}, {"path", r.path}, {"host", r.host}};
+  add_columns(document, r);
+  Json &validations = document["directives"] = Json::array();
   for (const database::Validation &v : r.validations)
-    validations.push_back(Json{{"site", v.site},
-                               {"context", text_or_null(v.context)},
-                               {"taken", v.taken},
-                               {"superpages_predicted", v.superpages_predicted},
-                               {"superpages_peak", v.superpages_peak},
-                               {"live_bytes_peak", v.live_bytes_peak},
-                               {"verdict", v.verdict}});
-  return Json{{"id", r.id},
-              {"program", r.program},
-              {"path", r.path},
-              {"host", r.host},
-              {"machine", text_or_null(r.machine)},
-              {"pid", r.pid},
-              {"started_ns", r.started_ns},
-              {"kind", r.kind},
-              {"input", text_or_null(r.input)},
-              {"seconds", optional(r.seconds)},
-              {"user_seconds", optional(r.user_seconds)},
-              {"system_seconds", optional(r.system_seconds)},
-              {"peak_bytes", optional(r.peak_bytes)},
-              {"minor_faults", optional(r.minor_faults)},
-              {"major_faults", optional(r.major_faults)},
-              {"tlb_misses", optional(r.tlb_misses)},
-              {"superpages_touched", optional(r.superpages_touched)},
-              {"touch_seconds", optional(r.touch_seconds)},
-              {"policy", text_or_null(r.policy)},
-              {"bar_percent", optional(r.bar_percent)},
-              {"superpages_supply", optional(r.superpages_supply)},
-              {"superpages_peak", optional(r.superpages_peak)},
-              {"superpages_at_first_touch", optional(r.superpages_at_first_touch)},
-              {"promotions", optional(r.promotions)},
-              {"migrations", optional(r.migrations)},
-              {"live_bytes_peak", optional(r.live_bytes_peak)},
-              {"directives", validations}};
+    add_columns(validations.emplace_back(Json::object()), v);
+  return document;
 }
 
 Json list_document(History &history) {
@@ -221,21 +201,21 @@ Json show_document(History &history, const std::string &program) {
        Json{{"enough", j.enough},
             {"slower", j.slower},
             {"slower_inputs", database::slower_inputs(run_list, since_ns)},
-            {"host", text_or_null(j.host)},
-            {"input", text_or_null(j.input)},
+            {"host", json_of(j.host)},
+            {"input", json_of(j.input)},
             {"base_runs", j.base_runs},
             {"superpage_runs", j.superpage_runs},
             {"base_seconds", j.base_seconds},
             {"base_least_seconds", j.base_least_seconds},
             {"base_most_seconds", j.base_most_seconds},
             {"superpage_seconds", j.superpage_seconds},
-            {"base_faults", optional(j.base_faults)},
-            {"superpage_faults", optional(j.superpage_faults)},
+            {"base_faults", json_of(j.base_faults)},
+            {"superpage_faults", json_of(j.superpage_faults)},
             {"base_peak_bytes", j.base_peak_bytes},
             {"superpage_peak_bytes", j.superpage_peak_bytes},
-            {"base_tlb_misses", optional(j.base_tlb_misses)},
-            {"superpage_tlb_misses", optional(j.superpage_tlb_misses)},
-            {"touch_seconds", optional(j.touch_seconds)},
+            {"base_tlb_misses", json_of(j.base_tlb_misses)},
+            {"superpage_tlb_misses", json_of(j.superpage_tlb_misses)},
+            {"touch_seconds", json_of(j.touch_seconds)},
             {"prediction", prediction_json(database::analysis_of_input(all_analyses, j.input))}}},
       {"deviations", deviations_json(deviations_of(history, program))},
       {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
@@ -249,73 +229,88 @@ Json show_document(History &history, const std::string &program) {
       {"totals", Json{{"runs", run_list.size()}, {"analyses", analyses.size()}}}};
 }
 
+namespace {
+
+std::string directives_text(const Json &directives, Colour colour) {
+  Table table({"SITE", "PAGE", "RANK", "PMB", "LEFT", "SUPERPAGES", "HELD", "WHERE"});
+  for (const Json &d : directives) {
+    const bool superpage = d["page"] != "base";
+    table.add_row(
+        {{d["id"].get<std::string>()},
+         {d["page"].get<std::string>(), superpage ? Style::kGood : Style::kPlain},
+         {d["given_up"].get<bool>() ? "given up"
+          : d["rank"] == 0          ? "-"
+                                    : d["rank"].dump()},
+         {fmt::format("{:.1f}", d["pmb_percent"].get<double>())},
+         {fmt::format("{:.1f}", d["trusted_pmb_percent"].get<double>())},
+         {d["superpages"].dump()},
+         {d["validated"] == 0 ? "-"
+                              : fmt::format("{}/{}", d["held"].dump(), d["validated"].dump())},
+         {text_of(d["comment"])}});
+  }
+  return "\n" + table.print(colour);
+}
+
+std::string runs_text(const Json &runs, Colour colour) {
+  Table table({"RUN", "STARTED (UTC)", "HOST", "KIND", "POLICY", "INPUT", "USER S", "SYSTEM S",
+               "PEAK", "FAULTS", "SUPERPAGES"});
+  for (size_t i = runs.size() > kShownRuns ? runs.size() - kShownRuns : 0; i < runs.size(); i++) {
+    const Json &r = runs[i];
+    table.add_row({{r["id"].dump()},
+                   {readable_time(r["started_ns"].get<int64_t>())},
+                   {text_of(r["host"])},
+                   {r["kind"].get<std::string>()},
+                   {text_of(r["policy"])},
+                   {shortened(text_of(r["input"]), 8)},
+                   {seconds_text(r["user_seconds"])},
+                   {seconds_text(r["system_seconds"])},
+                   {bytes_text(r["peak_bytes"])},
+                   {number_text(r["minor_faults"])},
+                   {number_text(r["superpages_peak"])}});
+  }
+  std::string text = "\n" + table.print(colour);
+  if (runs.size() > kShownRuns)
+    text += fmt::format("the last {} of {} runs\n", kShownRuns, runs.size());
+  return text;
+}
+
+std::string comparison_text(const Json &c) {
+  if (!c["enough"].get<bool>())
+    return fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
+                       "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
+                       database::kRunsToCompare, c["base_runs"].dump(), c["superpage_runs"].dump());
+  return fmt::format("\nuser and system time: {:.2f} s on base pages ({} runs, {:.2f} to "
+                     "{:.2f}), {:.2f} s with directives ({} runs){}\n",
+                     c["base_seconds"].get<double>(), c["base_runs"].dump(),
+                     c["base_least_seconds"].get<double>(), c["base_most_seconds"].get<double>(),
+                     c["superpage_seconds"].get<double>(), c["superpage_runs"].dump(),
+                     c["slower"].get<bool>() ? ": slower, put back to base pages" : "");
+}
+
+std::string slower_inputs_text(const Json &inputs) {
+  std::vector<std::string> names;
+  for (const Json &input : inputs)
+    names.push_back(input == "" ? "unknown" : shortened(input.get<std::string>(), 8));
+  names.resize(std::min(names.size(), kMostNamedInputs));
+  return fmt::format("slower, and put back to base pages, with {} input{}: {}{}\n", inputs.size(),
+                     inputs.size() == 1 ? "" : "s", fmt::join(names, ", "),
+                     inputs.size() > names.size() ? ", ..." : "");
+}
+
+} // namespace
+
 std::string show_text(const Json &document, Colour colour) {
   std::string text =
       fmt::format("{} ({})\n", text_of(document["program"]), text_of(document["path"]));
-  if (!document["directives"].empty()) {
-    Table table({"SITE", "PAGE", "RANK", "PMB", "LEFT", "SUPERPAGES", "HELD", "WHERE"});
-    for (const Json &d : document["directives"]) {
-      const bool superpage = d["page"] != "base";
-      table.add_row(
-          {{d["id"].get<std::string>()},
-           {d["page"].get<std::string>(), superpage ? Style::kGood : Style::kPlain},
-           {d["given_up"].get<bool>() ? "given up"
-            : d["rank"] == 0          ? "-"
-                                      : d["rank"].dump()},
-           {fmt::format("{:.1f}", d["pmb_percent"].get<double>())},
-           {fmt::format("{:.1f}", d["trusted_pmb_percent"].get<double>())},
-           {d["superpages"].dump()},
-           {d["validated"] == 0 ? "-"
-                                : fmt::format("{}/{}", d["held"].dump(), d["validated"].dump())},
-           {text_of(d["comment"])}});
-    }
-    text += "\n" + table.print(colour);
-  }
-  if (!document["runs"].empty()) {
-    Table table({"RUN", "STARTED (UTC)", "HOST", "KIND", "POLICY", "INPUT", "USER S", "SYSTEM S",
-                 "PEAK", "FAULTS", "SUPERPAGES"});
-    const Json &runs = document["runs"];
-    for (size_t i = runs.size() > kShownRuns ? runs.size() - kShownRuns : 0; i < runs.size(); i++) {
-      const Json &r = runs[i];
-      table.add_row({{r["id"].dump()},
-                     {readable_time(r["started_ns"].get<int64_t>())},
-                     {text_of(r["host"])},
-                     {r["kind"].get<std::string>()},
-                     {text_of(r["policy"])},
-                     {shortened(text_of(r["input"]), 8)},
-                     {seconds_text(r["user_seconds"])},
-                     {seconds_text(r["system_seconds"])},
-                     {bytes_text(r["peak_bytes"])},
-                     {number_text(r["minor_faults"])},
-                     {number_text(r["superpages_peak"])}});
-    }
-    text += "\n" + table.print(colour);
-    if (runs.size() > kShownRuns)
-      text += fmt::format("the last {} of {} runs\n", kShownRuns, runs.size());
-  }
+  if (!document["directives"].empty())
+    text += directives_text(document["directives"], colour);
+  if (!document["runs"].empty())
+    text += runs_text(document["runs"], colour);
   const Json &c = document["comparison"];
-  text +=
-      c["enough"].get<bool>()
-          ? fmt::format("\nuser and system time: {:.2f} s on base pages ({} runs, {:.2f} to "
-                        "{:.2f}), {:.2f} s with directives ({} runs){}\n",
-                        c["base_seconds"].get<double>(), c["base_runs"].dump(),
-                        c["base_least_seconds"].get<double>(), c["base_most_seconds"].get<double>(),
-                        c["superpage_seconds"].get<double>(), c["superpage_runs"].dump(),
-                        c["slower"].get<bool>() ? ": slower, put back to base pages" : "")
-          : fmt::format("\ncompared with base pages after {} runs of each kind (now {} and {}): "
-                        "smalloc apply --base -- COMMAND, smalloc apply -- COMMAND\n",
-                        database::kRunsToCompare, c["base_runs"].dump(),
-                        c["superpage_runs"].dump());
-  if (const Json &inputs = c["slower_inputs"]; !inputs.empty()) {
-    std::vector<std::string> names;
-    for (const Json &input : inputs)
-      names.push_back(input == "" ? "unknown" : shortened(input.get<std::string>(), 8));
-    names.resize(std::min(names.size(), kMostNamedInputs));
-    text += fmt::format("slower, and put back to base pages, with {} input{}: {}{}\n",
-                        inputs.size(), inputs.size() == 1 ? "" : "s", fmt::join(names, ", "),
-                        inputs.size() > names.size() ? ", ..." : "");
-  }
-  text += measured_text(document["comparison"]);
+  text += comparison_text(c);
+  if (!c["slower_inputs"].empty())
+    text += slower_inputs_text(c["slower_inputs"]);
+  text += measured_text(c);
   if (const Json &r = document["realised"]; !r["share"].is_null())
     text += fmt::format(
         "superpages save {:.3g} s a run, predicted were {:.3g} s: the next analysis expects "

@@ -258,13 +258,9 @@ std::string recorded_input(History &history, const Profile &profile) {
     std::string host, pid, start;
     try {
       const trace::Reader reader(t.path);
-      const auto word = [&](const char *key) {
-        const auto at = reader.header().find(key);
-        return at == reader.header().end() ? std::string() : at->second;
-      };
-      host = word("host");
-      pid = word("pid");
-      start = word("start");
+      host = reader.header().word("host");
+      pid = reader.header().word("pid");
+      start = reader.header().word("start");
     } catch (const trace::TraceError &) {
       return {};
     }

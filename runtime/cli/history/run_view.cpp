@@ -90,13 +90,14 @@ RunView view_of_document(const json &document, const std::string &name) {
   return view;
 }
 
-RunView view_of_trace(const std::string &path) try {
-  trace::Reader reader(path);
-  RunView view;
-  view.label = path;
-  view.kind = "smalloc.trace/1";
-  if (const auto at = reader.header().find("program"); at != reader.header().end())
-    view.program = file_name(at->second);
+// Fills a view from the events of a trace.
+class TraceNumbers {
+public:
+  explicit TraceNumbers(RunView &view) : view_(view) {}
+  void add(const trace::Event &e);
+  void finish();
+
+private:
   struct Live {
     uint64_t site, bytes;
   };
@@ -107,64 +108,90 @@ RunView view_of_trace(const std::string &path) try {
       peak = std::max(peak, now);
     }
   };
-  std::unordered_map<uint64_t, Live> live;
-  std::map<uint64_t, Bytes> by_site;
-  Bytes all;
-  uint64_t last_ns = 0, faults = 0;
-  const auto drop = [&](uint64_t address) {
-    if (const auto at = live.find(address); at != live.end()) {
-      by_site[at->second.site].now -= static_cast<double>(at->second.bytes);
-      all.now -= static_cast<double>(at->second.bytes);
-      live.erase(at);
-    }
-  };
-  const auto site_of = [&](uint64_t id) -> SiteView & {
-    return view.sites[fmt::format("{:016x}", id)];
-  };
-  reader.read([&](const trace::Event &e) {
-    last_ns = std::max(last_ns, e.time_ns);
-    switch (e.type) {
-    case trace::Type::kSite: {
-      const size_t newline = e.text.find('\n');
-      std::string name(e.text.substr(0, newline));
-      if (newline != std::string_view::npos)
-        name = readable_function(name) + " " + std::string(e.text.substr(newline + 1));
-      site_of(e.site).name = name;
-      break;
-    }
-    case trace::Type::kReallocate:
-      drop(e.old_address);
-      [[fallthrough]];
-    case trace::Type::kAllocate:
-      drop(e.address);
-      live[e.address] = {e.site, e.bytes};
-      all.add(static_cast<double>(e.bytes));
-      by_site[e.site].add(static_cast<double>(e.bytes));
-      view.numbers["allocations"]++;
-      site_of(e.site).numbers["allocations"]++;
-      site_of(e.site).numbers["requested_bytes"] += static_cast<double>(e.bytes);
-      break;
-    case trace::Type::kFree:
-      drop(e.address);
-      view.numbers["frees"]++;
-      break;
-    case trace::Type::kAccess:
-      for (const trace::AccessRun &run : e.accesses)
-        view.numbers["accesses"] +=
-            static_cast<double>(e.weight) * static_cast<double>(run.repeats + 1);
-      break;
-    case trace::Type::kFault:
-      faults = std::max(faults, e.minor + e.major);
-      break;
-    default:
-      break;
-    }
-  });
-  for (const auto &[site, bytes] : by_site)
+  SiteView &site_of(uint64_t id) { return view_.sites[fmt::format("{:016x}", id)]; }
+  void name_site(const trace::Event &e);
+  void add_object(const trace::Event &e);
+  void drop_object(uint64_t address);
+
+  RunView &view_;
+  std::unordered_map<uint64_t, Live> live_; // by address
+  std::map<uint64_t, Bytes> by_site_;
+  Bytes all_;
+  uint64_t last_ns_ = 0, faults_ = 0;
+};
+
+void TraceNumbers::name_site(const trace::Event &e) {
+  const size_t newline = e.text.find('\n');
+  std::string name(e.text.substr(0, newline));
+  if (newline != std::string_view::npos)
+    name = readable_function(name) + " " + std::string(e.text.substr(newline + 1));
+  site_of(e.site).name = name;
+}
+
+void TraceNumbers::add_object(const trace::Event &e) {
+  drop_object(e.address);
+  live_[e.address] = {e.site, e.bytes};
+  all_.add(static_cast<double>(e.bytes));
+  by_site_[e.site].add(static_cast<double>(e.bytes));
+  view_.numbers["allocations"]++;
+  site_of(e.site).numbers["allocations"]++;
+  site_of(e.site).numbers["requested_bytes"] += static_cast<double>(e.bytes);
+}
+
+void TraceNumbers::drop_object(uint64_t address) {
+  if (const auto at = live_.find(address); at != live_.end()) {
+    by_site_[at->second.site].now -= static_cast<double>(at->second.bytes);
+    all_.now -= static_cast<double>(at->second.bytes);
+    live_.erase(at);
+  }
+}
+
+void TraceNumbers::add(const trace::Event &e) {
+  last_ns_ = std::max(last_ns_, e.time_ns);
+  switch (e.type) {
+  case trace::Type::kSite:
+    name_site(e);
+    break;
+  case trace::Type::kReallocate:
+    drop_object(e.old_address);
+    [[fallthrough]];
+  case trace::Type::kAllocate:
+    add_object(e);
+    break;
+  case trace::Type::kFree:
+    drop_object(e.address);
+    view_.numbers["frees"]++;
+    break;
+  case trace::Type::kAccess:
+    for (const trace::AccessRun &run : e.accesses)
+      view_.numbers["accesses"] +=
+          static_cast<double>(e.weight) * static_cast<double>(run.repeats + 1);
+    break;
+  case trace::Type::kFault:
+    faults_ = std::max(faults_, e.minor + e.major);
+    break;
+  default:
+    break;
+  }
+}
+
+void TraceNumbers::finish() {
+  for (const auto &[site, bytes] : by_site_)
     site_of(site).numbers["peak_bytes"] = bytes.peak;
-  view.numbers["seconds"] = static_cast<double>(last_ns) / 1e9;
-  view.numbers["live_bytes_peak"] = all.peak;
-  view.numbers["page_faults"] = static_cast<double>(faults);
+  view_.numbers["seconds"] = static_cast<double>(last_ns_) / 1e9;
+  view_.numbers["live_bytes_peak"] = all_.peak;
+  view_.numbers["page_faults"] = static_cast<double>(faults_);
+}
+
+RunView view_of_trace(const std::string &path) try {
+  trace::Reader reader(path);
+  RunView view;
+  view.label = path;
+  view.kind = "smalloc.trace/1";
+  view.program = file_name(reader.header().word("program"));
+  TraceNumbers numbers(view);
+  reader.read([&](const trace::Event &e) { numbers.add(e); });
+  numbers.finish();
   return view;
 } catch (const trace::TraceError &error) {
   throw Failure{"cannot compare the run", path, error.what(), kWanted, kFailed};

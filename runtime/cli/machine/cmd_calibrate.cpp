@@ -43,65 +43,66 @@ struct Options {
 // from whole blocks.
 constexpr uint64_t kManyPieces = uint64_t{512} << 20;
 
-int calibrate_machine(const Options &options) {
-  const auto thresholds = parse_thresholds(options.output);
-  const std::string path = options.profile.empty() ? stored_profile_path() : options.profile;
-  std::optional<format::MachineProfile> stored;
+// Loads the profile to compare with.
+format::MachineProfile load_stored(const std::string &named, const std::string &path) {
   std::error_code error;
-  if (options.check && !options.profile.empty() && !std::filesystem::exists(path, error))
+  if (!named.empty() && !std::filesystem::exists(path, error))
     throw Failure{"cannot use machine profile", path, "none is stored there",
                   "smalloc calibrate --profile " + study::shell_word(path), kFailed};
-  if (options.check)
-    stored = load_profile(options.profile.empty()                          ? "stored"
-                          : options.profile.find('/') == std::string::npos ? "./" + options.profile
-                                                                           : options.profile);
-  else
-    check_profile_can_be_stored(path);
+  return load_profile(named.empty()                          ? "stored"
+                      : named.find('/') == std::string::npos ? "./" + named
+                                                             : named);
+}
 
+struct Calibration {
+  MachineMeasurement measured;
+  std::optional<FreeMemory> memory; // before the measurement
+  double elapsed_seconds;
+};
+
+Calibration measure_with_progress(const Options &options) {
   const auto memory = free_memory(SystemView());
   const auto start = std::chrono::steady_clock::now();
   Progress progress("calibrating", options.output.quiet);
-  const MachineMeasurement result = measure_machine(
+  MachineMeasurement measured = measure_machine(
       options.quick, [&](double done, const char *what) { progress.show(done, what); });
   progress.clear();
-  const double elapsed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {std::move(measured), memory,
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+}
 
-  Json document{
-      {"schema", "smalloc.calibrate/1"},
-      {"noisy", result.noisy},
-      {"noise_ratio", result.noise_ratio},
-      {"elapsed_seconds", elapsed},
-      {"free_bytes_in_pieces", memory ? Json(memory->bytes_in_pieces) : Json()},
-      {"written_to", Json()},
-      {"pmu", Json{{"walk_cycles", result.counted.cycles ? Json(*result.counted.cycles) : Json()},
-                   {"misses", result.counted.misses},
-                   {"why", result.counted.why.empty() ? Json() : Json(result.counted.why)}}},
-      {"profile", format::machine_document(result.profile)}};
-  if (result.noisy)
+Json calibration_document(const Calibration &c) {
+  const calibrate::CountedWalks &counted = c.measured.counted;
+  return Json{{"schema", "smalloc.calibrate/1"},
+              {"noisy", c.measured.noisy},
+              {"noise_ratio", c.measured.noise_ratio},
+              {"elapsed_seconds", c.elapsed_seconds},
+              {"free_bytes_in_pieces", c.memory ? Json(c.memory->bytes_in_pieces) : Json()},
+              {"written_to", Json()},
+              {"pmu", Json{{"walk_cycles", counted.cycles ? Json(*counted.cycles) : Json()},
+                           {"misses", counted.misses},
+                           {"why", counted.why.empty() ? Json() : Json(counted.why)}}},
+              {"profile", format::machine_document(c.measured.profile)}};
+}
+
+void warn_of_doubts(const Calibration &c) {
+  if (c.measured.noisy)
     print_warning("noisy", "calibrate", "repeats disagree; what they do not tell is not guessed",
                   "smalloc calibrate again when the machine is idle");
   // Only the walk costs depend that much on what ran before.
-  if (memory && memory->bytes_in_pieces >= kManyPieces && result.profile.hypervisor.value_or(false))
+  if (c.memory && c.memory->bytes_in_pieces >= kManyPieces &&
+      c.measured.profile.hypervisor.value_or(false))
     print_note(fmt::format(
         "{} of the free memory lay in pieces smaller than a superpage: base "
         "pages come out of these first, and under a hypervisor walks take longer there; echo 1 > "
         "/proc/sys/vm/compact_memory joins some",
-        readable_bytes(memory->bytes_in_pieces)));
-  if (!stored) {
-    store_profile(result.profile, path);
-    document["written_to"] = path;
-    const int status = finish(options.output, thresholds, document,
-                              [&](Colour colour) { return profile_text(result.profile, colour); });
-    print_note(fmt::format("written to {} in {:.1f} s; smalloc machine show stored; compile with "
-                           "machine={}",
-                           path, elapsed, path));
-    return status;
-  }
+        readable_bytes(c.memory->bytes_in_pieces)));
+}
 
+// Adds the differences to the document. Returns how many are significant.
+uint64_t add_differences(Json &document, const std::vector<calibrate::Difference> &all) {
   Json differences = Json::array();
   uint64_t significant = 0;
-  const auto all = calibrate::compare_profiles(*stored, result.profile);
   for (const auto &d : all) {
     significant += d.significant;
     differences.push_back(Json{{"what", d.what},
@@ -111,20 +112,51 @@ int calibrate_machine(const Options &options) {
   }
   document["differences"] = differences;
   document["totals"] = Json{{"compared", all.size()}, {"significant", significant}};
-  return finish(options.output, thresholds, document, [&](Colour colour) {
-    Table table({"WHAT", "STORED", "MEASURED", ""});
-    for (const auto &d : all)
-      table.add_row(
-          {{d.what},
-           {fmt::format("{:g}", d.stored)},
-           {fmt::format("{:g}", d.now)},
-           {d.significant ? "differs" : "same", d.significant ? Style::kBad : Style::kGood}});
-    return table.print(colour) +
-           (significant ? fmt::format("\n{} of {} numbers differ: the profile no longer fits; "
-                                      "smalloc calibrate writes a new one\n",
-                                      significant, all.size())
-                        : fmt::format("\nall {} numbers are as stored\n", all.size()));
-  });
+  return significant;
+}
+
+std::string differences_text(const std::vector<calibrate::Difference> &all, uint64_t significant,
+                             Colour colour) {
+  Table table({"WHAT", "STORED", "MEASURED", ""});
+  for (const auto &d : all)
+    table.add_row(
+        {{d.what},
+         {fmt::format("{:g}", d.stored)},
+         {fmt::format("{:g}", d.now)},
+         {d.significant ? "differs" : "same", d.significant ? Style::kBad : Style::kGood}});
+  return table.print(colour) +
+         (significant ? fmt::format("\n{} of {} numbers differ: the profile no longer fits; "
+                                    "smalloc calibrate writes a new one\n",
+                                    significant, all.size())
+                      : fmt::format("\nall {} numbers are as stored\n", all.size()));
+}
+
+int calibrate_machine(const Options &options) {
+  const auto thresholds = parse_thresholds(options.output);
+  const std::string path = options.profile.empty() ? stored_profile_path() : options.profile;
+  std::optional<format::MachineProfile> stored;
+  if (options.check)
+    stored = load_stored(options.profile, path);
+  else
+    check_profile_can_be_stored(path);
+  const Calibration c = measure_with_progress(options);
+  const format::MachineProfile &profile = c.measured.profile;
+  Json document = calibration_document(c);
+  warn_of_doubts(c);
+  if (!stored) {
+    store_profile(profile, path);
+    document["written_to"] = path;
+    const int status = finish(options.output, thresholds, document,
+                              [&](Colour colour) { return profile_text(profile, colour); });
+    print_note(fmt::format("written to {} in {:.1f} s; smalloc machine show stored; compile with "
+                           "machine={}",
+                           path, c.elapsed_seconds, path));
+    return status;
+  }
+  const auto all = calibrate::compare_profiles(*stored, profile);
+  const uint64_t significant = add_differences(document, all);
+  return finish(options.output, thresholds, document,
+                [&](Colour colour) { return differences_text(all, significant, colour); });
 }
 
 int print_miss_cost(const Options &options) {

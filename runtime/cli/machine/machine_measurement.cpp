@@ -61,68 +61,83 @@ uint64_t memory_to_measure_with() {
   return available;
 }
 
-MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progress) {
-  const uint64_t available = memory_to_measure_with();
-  const uint64_t room = available ? available / 4 : UINT64_MAX;
-  const uint64_t base = calibrate::base_page_bytes();
-  const uint64_t superpage = calibrate::transparent_superpage_bytes();
+namespace {
 
-  calibrate::PointerChase::Plan chase_plan;
-  chase_plan.most_lines = std::min<uint64_t>(quick ? 16384 : 131072, room / base);
-  chase_plan.superpage_bytes = superpage;
-  chase_plan.superpage_memory =
-      std::min(quick ? kFullSuperpageMemory / 2 : kFullSuperpageMemory, room);
-  chase_plan.repeats = quick ? 15 : 41;
+// Describes the memory and the pages of a measurement.
+struct Room {
+  bool quick;
+  uint64_t bytes; // of memory
+  uint64_t base, superpage;
+};
+
+calibrate::PointerChase::Plan plan_chases(const Room &room) {
+  calibrate::PointerChase::Plan plan;
+  plan.most_lines = std::min<uint64_t>(room.quick ? 16384 : 131072, room.bytes / room.base);
+  plan.superpage_bytes = room.superpage;
+  plan.superpage_memory =
+      std::min(room.quick ? kFullSuperpageMemory / 2 : kFullSuperpageMemory, room.bytes);
+  plan.repeats = room.quick ? 15 : 41;
+  if (room.quick)
+    return plan;
   // Further sizes get as many pages as the search for levels needs. A page of 1 GiB takes long to
   // clear; one stays in the pool for the costs of pages.
-  std::vector<uint64_t> other_sizes;
-  if (!quick) {
-    for (uint64_t size : calibrate::medium_page_bytes()) {
-      other_sizes.push_back(size);
-      chase_plan.other_sizes.emplace_back(size, std::min(8192 * size, room / 2));
-    }
-    if (const uint64_t giants = calibrate::giant_pages()) {
-      other_sizes.push_back(calibrate::kGiantPage);
-      chase_plan.other_sizes.emplace_back(
-          calibrate::kGiantPage, std::min(giants - 1, kMostGiantPages) * calibrate::kGiantPage);
-    }
-  }
-  calibrate::PointerChase source(chase_plan);
+  for (uint64_t size : calibrate::medium_page_bytes())
+    plan.other_sizes.emplace_back(size, std::min(8192 * size, room.bytes / 2));
+  if (const uint64_t giants = calibrate::giant_pages())
+    plan.other_sizes.emplace_back(calibrate::kGiantPage,
+                                  std::min(giants - 1, kMostGiantPages) * calibrate::kGiantPage);
+  return plan;
+}
 
+calibrate::GeometryPlan plan_geometry(const Room &room, const calibrate::PointerChase::Plan &chases,
+                                      const MeasurementProgress &progress) {
   calibrate::GeometryPlan plan;
-  plan.base_page_bytes = base;
-  if (superpage)
-    plan.superpage_bytes = {superpage};
-  plan.other_bytes = other_sizes;
-  plan.rounds = quick ? 2 : 5;
-  if (quick) {
+  plan.base_page_bytes = room.base;
+  if (room.superpage)
+    plan.superpage_bytes = {room.superpage};
+  for (const auto &[size, memory] : chases.other_sizes)
+    plan.other_bytes.push_back(size);
+  plan.rounds = room.quick ? 2 : 5;
+  if (room.quick) {
     plan.walk_rounds = 3;
     plan.walk_pages = {4096, 8192, 16384};
   }
   const auto start = std::chrono::steady_clock::now();
-  plan.hurry = [&] { return std::chrono::steady_clock::now() - start > kWalksEndAfter; };
-  plan.progress = [&](double done) { progress(0.8 * done, "levels and walks"); };
+  plan.hurry = [start] { return std::chrono::steady_clock::now() - start > kWalksEndAfter; };
+  plan.progress = [&progress](double done) { progress(0.8 * done, "levels and walks"); };
+  return plan;
+}
+
+} // namespace
+
+MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progress) {
+  const uint64_t available = memory_to_measure_with();
+  const Room room = {quick, available ? available / 4 : UINT64_MAX, calibrate::base_page_bytes(),
+                     calibrate::transparent_superpage_bytes()};
+  const calibrate::PointerChase::Plan chases = plan_chases(room);
+  calibrate::PointerChase source(chases);
+  const calibrate::GeometryPlan plan = plan_geometry(room, chases, progress);
 
   calibrate::ProfileSources sources;
   sources.geometry = calibrate::measure_geometry(source, plan);
-  if (!superpage)
+  if (!room.superpage)
     sources.geometry.unknown.push_back(
         "superpages: unknown (transparent huge pages are absent or switched off)");
   const double rate = calibrate::ticks_per_second();
   sources.frequency_hz = rate * source.cycles_per_tick();
   // Count the walks after the levels are known, with the last chase of the walk curve.
   sources.counted = calibrate::count_walks(
-      pmu::kernel_perf(), [&] { source.chase({base, base, plan.walk_pages.back()}); });
+      pmu::kernel_perf(), [&] { source.chase({room.base, room.base, plan.walk_pages.back()}); });
 
-  calibrate::PageCostsPlan costs_plan;
-  costs_plan.superpage_bytes = source.has_superpages() ? superpage : 0;
-  costs_plan.other_bytes = other_sizes;
-  costs_plan.memory_bytes = std::min<uint64_t>(quick ? 64 << 20 : 128 << 20, room / 2);
-  costs_plan.stream_bytes = std::min<uint64_t>(quick ? 128 << 20 : 512 << 20, room / 2);
-  costs_plan.cycles_per_tick = source.cycles_per_tick();
-  costs_plan.ticks_per_second = rate;
-  costs_plan.progress = [&](double done) { progress(0.8 + 0.2 * done, "costs of pages"); };
-  sources.costs = calibrate::measure_page_costs(costs_plan);
+  calibrate::PageCostsPlan costs;
+  costs.superpage_bytes = source.has_superpages() ? room.superpage : 0;
+  costs.other_bytes = plan.other_bytes;
+  costs.memory_bytes = std::min<uint64_t>(quick ? 64 << 20 : 128 << 20, room.bytes / 2);
+  costs.stream_bytes = std::min<uint64_t>(quick ? 128 << 20 : 512 << 20, room.bytes / 2);
+  costs.cycles_per_tick = source.cycles_per_tick();
+  costs.ticks_per_second = rate;
+  costs.progress = [&](double done) { progress(0.8 + 0.2 * done, "costs of pages"); };
+  sources.costs = calibrate::measure_page_costs(costs);
 
   const auto cpuid = calibrate::native_cpuid();
   sources.cpuid = calibrate::decode_cpuid_tlbs(cpuid);
@@ -131,7 +146,7 @@ MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progre
 #if defined(__x86_64__)
   sources.hypervisor = under_hypervisor(cpuid);
 #endif
-  sources.base_page_bytes = base;
+  sources.base_page_bytes = room.base;
   MachineMeasurement result{calibrate::build_profile(sources), sources.counted,
                             sources.geometry.noisy, sources.geometry.noise_ratio};
   identify(result.profile, cpuid);

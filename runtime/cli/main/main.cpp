@@ -117,6 +117,19 @@ Failure usage_failure(const CLI::App &app, const std::string &verb, const CLI::P
   return {"cannot understand the command line", name, why, name + " --help", kUsage};
 }
 
+// Takes the words after "--", which belong to the command that is run; CLI11 would search for verbs
+// among them. Returns the number of arguments before them.
+int take_command_to_run(int argc, char **argv) {
+  const std::string verb = argv[1];
+  if (runs_a_command(verb) || verb == kStudyVerb.name || verb == kNumaVerb.name)
+    for (int i = 2; i < argc; i++)
+      if (std::strcmp(argv[i], "--") == 0) {
+        set_command_to_run({argv + i, argv + argc});
+        return i;
+      }
+  return argc;
+}
+
 int dispatch(int argc, char **argv) {
   if (argc < 2) {
     std::fputs(short_help().c_str(), stderr);
@@ -142,17 +155,8 @@ int dispatch(int argc, char **argv) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->group("");
   install_help(app);
-  // CLI11 would search for verbs after "--", but these words belong to the command that is run.
-  int parsed_arguments = argc;
-  if (runs_a_command(first) || first == kStudyVerb.name || first == kNumaVerb.name)
-    for (int i = 2; i < argc; i++)
-      if (std::strcmp(argv[i], "--") == 0) {
-        parsed_arguments = i;
-        set_command_to_run({argv + i, argv + argc});
-        break;
-      }
   try {
-    app.parse(parsed_arguments, argv);
+    app.parse(take_command_to_run(argc, argv), argv);
   } catch (const CLI::Success &success) { // --help, --version
     std::ostringstream text;
     app.exit(success, text, text);

@@ -183,6 +183,42 @@ void declare_live(CLI::App *sub, const std::shared_ptr<Options> &options) {
   });
 }
 
+void declare_top(CLI::App *top, const std::shared_ptr<Options> &options) {
+  top->add_option("PID", options->top.pid, "The process")
+      ->required()
+      ->check(CLI::Range(1L, 1L << 30).description(""))
+      ->type_name("");
+  top->add_option("--every", options->top.every_seconds, "Seconds between two looks (default 1)")
+      ->check(CLI::Range(0.05, 3600.0).description(""))
+      ->type_name("S");
+  top->add_option("--mappings", options->top.mappings, "Largest mappings shown (default 10)")
+      ->check(CLI::Range(0, 10000).description(""))
+      ->type_name("N");
+  top->add_flag("--once", options->top.once, "Look once; so do --json and -o");
+  add_output_options(*top, options->output);
+  top->callback(
+      [options] { options->run = [](const Options &o) { return numa_top(o.top, o.output); }; });
+}
+
+void declare_recording(CLI::App *record, const std::shared_ptr<Options> &options) {
+  declare_live(record, options);
+  record
+      ->add_option(
+          "--source", options->live.source,
+          "Who counts accesses: auto (default: the best that there is), pmu, clock, faults or "
+          "instrumented")
+      ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}).description(""))
+      ->type_name("NAME");
+  record
+      ->add_option("--policy", options->live.policy,
+                   "smalloc (default) or paper: dominant node, nothing else asked")
+      ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
+      ->type_name("NAME");
+  record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
+  record->add_flag("--stop-threads", options->live.stop,
+                   "Stop the program's threads while pages move");
+}
+
 std::function<int()> declare(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *topology = app.add_subcommand(
@@ -211,38 +247,10 @@ std::function<int()> declare(CLI::App &app) {
   report->callback([options] { options->run = write_report; });
   CLI::App *top = app.add_subcommand(
       "top", "Where a running process' memory lies, node by node, until it ends");
-  top->add_option("PID", options->top.pid, "The process")
-      ->required()
-      ->check(CLI::Range(1L, 1L << 30).description(""))
-      ->type_name("");
-  top->add_option("--every", options->top.every_seconds, "Seconds between two looks (default 1)")
-      ->check(CLI::Range(0.05, 3600.0).description(""))
-      ->type_name("S");
-  top->add_option("--mappings", options->top.mappings, "Largest mappings shown (default 10)")
-      ->check(CLI::Range(0, 10000).description(""))
-      ->type_name("N");
-  top->add_flag("--once", options->top.once, "Look once; so do --json and -o");
-  add_output_options(*top, options->output);
-  top->callback(
-      [options] { options->run = [](const Options &o) { return numa_top(o.top, o.output); }; });
+  declare_top(top, options);
   CLI::App *record = app.add_subcommand(
       "record", "Run a command with page migration and write down every move; returns its status");
-  declare_live(record, options);
-  record
-      ->add_option(
-          "--source", options->live.source,
-          "Who counts accesses: auto (default: the best that there is), pmu, clock, faults or "
-          "instrumented")
-      ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}).description(""))
-      ->type_name("NAME");
-  record
-      ->add_option("--policy", options->live.policy,
-                   "smalloc (default) or paper: dominant node, nothing else asked")
-      ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
-      ->type_name("NAME");
-  record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
-  record->add_flag("--stop-threads", options->live.stop,
-                   "Stop the program's threads while pages move");
+  declare_recording(record, options);
   CLI::App *replay = app.add_subcommand(
       "replay", "Run a command and make the moves of a log again, without counting");
   replay->add_option("LOG", options->live.from, "What `smalloc numa record` wrote")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numa_simulation.cpp simulates a trace and prints the result as tables and as a figure.
+// numa_simulation.cpp simulates a trace, in intervals of equal length.
 #include "runtime/cli/numa/numa_simulation.h"
 
 #include "runtime/cli/input_file.h"
@@ -10,89 +10,17 @@
 #include "runtime/trace/reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace smalloc::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using numa::Mapping;
 using numa::Scheme;
-using numa::Source;
 
 /// Further threads share the processor of the last one.
 constexpr unsigned kMostThreads = 1024;
-
-double percent(double part, double whole) {
-  return whole > 0 ? std::round(part / whole * 10000) / 100 : 0;
-}
-
-std::string scheme_name(const Scheme &s, bool rules) {
-  if (s.mapping == Mapping::kBasePages)
-    return s.migrates ? numa::source_name(s.source) : "first-touch";
-  return !s.migrates ? "superpages" : rules ? "superpages-rules" : "superpages-whole";
-}
-
-const char *scheme_meaning(const std::string &name) {
-  if (name == "superpages")
-    return "2 MiB pages, first touch";
-  if (name == "superpages-whole")
-    return "2 MiB pages, moved whole only";
-  if (name == "superpages-rules")
-    return "2 MiB pages, moved, split, spread or left";
-  return "";
-}
-
-Json scheme_json(const numa::SimulationResult &r, const Scheme &s, const std::string &name,
-                 const Scheme &perfect) {
-  const Scheme &original = r.schemes.front();
-  Json remote = Json::array();
-  for (double share : s.remote_share_per_interval)
-    remote.push_back(std::round(share * 10000) / 100);
-  const uint64_t moved = s.moved_pages + s.moved_superpages * kPagesPerUnit;
-  const uint64_t moved_perfect = perfect.moved_pages;
-  return Json{
-      {"name", name},
-      {"mapping", s.mapping == Mapping::kBasePages ? "base" : "superpages"},
-      {"migrates", s.migrates},
-      {"remote_percent",
-       percent(static_cast<double>(s.remote), static_cast<double>(s.local + s.remote))},
-      {"remote_accesses", s.remote},
-      {"reduction_percent",
-       percent(static_cast<double>(original.remote) - static_cast<double>(s.remote),
-               static_cast<double>(original.remote))},
-      {"moved_base_pages", s.moved_pages},
-      {"moved_superpages", s.moved_superpages},
-      {"moves_to_perfect", moved_perfect
-                               ? Json(std::round(static_cast<double>(moved) /
-                                                 static_cast<double>(moved_perfect) * 100) /
-                                      100)
-                               : Json()},
-      {"splits", s.splits},
-      {"collapses", s.collapses},
-      {"interleaved", s.interleaved},
-      {"memory_ms", s.memory_ns / 1e6},
-      {"walk_ms", s.walk_ns / 1e6},
-      {"move_ms", s.move_ns / 1e6},
-      {"total_ms", r.total_ns(s) / 1e6},
-      {"faster_percent", percent(r.total_ns(original) - r.total_ns(s), r.total_ns(original))},
-      {"busiest_node_percent", std::round(s.busiest_share * 10000) / 100},
-      {"trust", s.trust},
-      {"moved_per_interval", s.moved_per_interval},
-      {"remote_percent_per_interval", remote}};
-}
-
-// Returns a bar of eighths for a number, relative to the largest.
-std::string bar(double value, double most) {
-  static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  if (most <= 0 || value <= 0)
-    return blocks[0];
-  return blocks[std::clamp(static_cast<int>(std::ceil(value / most * 8)), 1, 8)];
-}
 
 } // namespace
 
@@ -116,8 +44,10 @@ size_t scheme_of(const numa::Simulator &simulator, const std::string &source) {
   return 0;
 }
 
-numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &machine,
-                                NumaSiteTraffic &sites, const IntervalVisitor &visit) {
+namespace {
+
+numa::MachineModel machine_of(const SimulationRequest &q) {
+  numa::MachineModel machine;
   if (!numa::machine_model(q.machine, machine)) {
     std::string names;
     for (const std::string &name : numa::machine_model_names())
@@ -130,7 +60,10 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
   machine.shrink(q.shrink, q.tlb_shrink ? q.tlb_shrink : q.shrink);
   if (q.move_ns > 0)
     machine.move_page_ns = q.move_ns;
+  return machine;
+}
 
+numa::SimulatorOptions options_of(const SimulationRequest &q) {
   numa::SimulatorOptions options;
   options.intervals = q.intervals;
   options.sample_period = q.sample;
@@ -140,193 +73,79 @@ numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &
     options.policy = numa::PolicyOptions::paper();
   options.policy.freeze_intervals = q.freeze;
   options.policy.horizon_intervals = q.horizon;
-  try {
-    trace::Reader reader(q.trace);
-    // Read the trace twice: first for its length, then in intervals of equal length. The length is
-    // in accesses, since a trace's time may be logical.
-    uint64_t total = 0, done = 0, intervals_done = 0;
-    // Thread numbers without accesses only allocate or sample and are skipped. The recorder of
-    // kernels numbers threads from 0, and from 1000 those that OpenMP did not start.
-    std::map<uint64_t, unsigned> threads;
-    reader.read([&](const trace::Event &e) {
-      total += e.accesses.size();
-      if (e.type == trace::Type::kAccess && !e.accesses.empty())
-        threads[e.thread];
-    });
-    unsigned next_thread = 0;
-    for (auto &[id, thread] : threads)
-      thread = std::min(next_thread++, kMostThreads - 1);
-    if (total == 0)
-      throw Failure{"cannot simulate", q.trace, "the trace holds no accesses",
-                    "record them: see docs/internals/numa.md, \"Traces\"", kFailed};
-    if (reader.skipped_bytes() || reader.bad_records())
-      print_warning("damaged trace", q.trace,
-                    fmt::format("{} bytes and {} records are left out", reader.skipped_bytes(),
-                                reader.bad_records()));
-    warn_of_left_out(reader, q.trace);
-    numa::Simulator simulator(machine, options);
-    sites.compare_with(simulator, scheme_of(simulator, q.source));
-    reader.read([&](const trace::Event &e) {
-      sites.event(e);
-      if (e.type != trace::Type::kAccess || e.accesses.empty())
-        return;
-      const unsigned thread = threads[e.thread];
-      const uint8_t node = simulator.node_of_thread(thread);
-      for (const trace::AccessRun &run : e.accesses) {
-        if (simulator.access(thread, run.address, run.write, run.repeats))
-          sites.transaction(run.address, node);
-        if (++done * q.intervals / total > intervals_done && intervals_done + 1 < q.intervals) {
-          intervals_done++;
-          sites.interval_ends(simulator);
-          simulator.end_interval();
-          sites.interval_ended(simulator);
-          if (visit)
-            visit(simulator);
-        }
-      }
-    });
-    sites.interval_ends(simulator);
-    const numa::SimulationResult result = simulator.finish();
-    sites.interval_ended(simulator);
-    if (visit)
-      visit(simulator);
-    return result;
-  } catch (const trace::TraceError &error) {
-    throw Failure{"cannot read the trace", q.trace, error.what(),
-                  "record one: see docs/internals/numa.md, \"Traces\"", kFailed};
-  }
+  return options;
 }
 
-Json simulation_document(const SimulationRequest &q, const numa::MachineModel &machine,
-                         const numa::SimulationResult &r, const NumaSiteTraffic &sites) {
-  const Scheme *perfect = &r.schemes.front();
-  for (const Scheme &s : r.schemes)
-    if (s.migrates && s.source == Source::kPerfect && s.mapping == Mapping::kBasePages)
-      perfect = &s;
-  Json schemes = Json::array();
-  for (size_t i = 0; i < r.schemes.size(); i++)
-    schemes.push_back(scheme_json(r, r.schemes[i],
-                                  scheme_name(r.schemes[i], i + 1 == r.schemes.size()), *perfect));
-  return Json{
-      {"schema", "smalloc.numa.simulate/1"},
-      {"trace", q.trace},
-      {"machine", Json{{"name", machine.name},
-                       {"source", machine.source},
-                       {"nodes", machine.topology.nodes},
-                       {"shrink", q.shrink},
-                       {"tlb_shrink", q.tlb_shrink ? q.tlb_shrink : q.shrink},
-                       {"l2_bytes", machine.l2.bytes},
-                       {"tlb_entries", machine.tlb.entries},
-                       {"local_ns", machine.topology.latency(0, 0)},
-                       {"remote_ns",
-                        machine.topology.nodes > 1 ? Json(machine.topology.latency(0, 1)) : Json()},
-                       {"move_page_ns", machine.move_page_ns},
-                       {"move_superpage_ns", machine.move_superpage_ns}}},
-      {"policy", q.policy},
-      {"intervals", q.intervals},
-      {"sample_period", q.sample},
-      {"threads", r.threads},
-      {"accesses", r.accesses},
-      {"transactions", r.transactions},
-      {"tlb_misses", r.tlb_misses},
-      {"pages", r.pages},
-      {"source", q.source},
-      {"sites", sites.document()},
-      {"schemes", schemes}};
-}
+// The accesses of a trace and the threads that make them.
+struct TraceLength {
+  uint64_t accesses = 0; // the length: a trace's time may be logical
+  // The processor of each thread, by its number in the trace. Numbers without accesses only
+  // allocate or sample and are skipped. The recorder of kernels numbers threads from 0, and from
+  // 1000 those that OpenMP did not start.
+  std::map<uint64_t, unsigned> threads;
+};
 
-namespace {
-
-std::string site_text(const Json &d, Colour colour) {
-  constexpr size_t kMostRows = 10; // JSON and the report have all rows
-  if (d["sites"].empty())
-    return {};
-  Table table({"SITE", "TRANSACTIONS", "NON-LOCAL", "MIGRATED", "BY NODE"});
-  for (size_t i = 0; i < std::min(kMostRows, d["sites"].size()); i++) {
-    const Json &s = d["sites"][i];
-    std::string nodes;
-    for (const Json &n : s["transactions_by_node"])
-      nodes += fmt::format("{}{:.0f}", nodes.empty() ? "" : " ",
-                           100 * n.get<double>() / s["transactions"].get<double>());
-    table.add_row({{s["name"].get<std::string>(), Style::kBold},
-                   {std::to_string(s["transactions"].get<uint64_t>())},
-                   {fmt::format("{:.1f} %", s["remote_percent_first_touch"].get<double>())},
-                   {fmt::format("{:.1f} %", s["remote_percent"].get<double>())},
-                   {nodes + " %"}});
-  }
-  return fmt::format("\nSites, without migration and with counts from {}\n",
-                     d["source"].get<std::string>()) +
-         table.print(colour);
+TraceLength measure_trace(trace::Reader &reader, const std::string &path) {
+  TraceLength length;
+  reader.read([&](const trace::Event &e) {
+    length.accesses += e.accesses.size();
+    if (e.type == trace::Type::kAccess && !e.accesses.empty())
+      length.threads[e.thread];
+  });
+  unsigned next_thread = 0;
+  for (auto &[id, thread] : length.threads)
+    thread = std::min(next_thread++, kMostThreads - 1);
+  if (length.accesses == 0)
+    throw Failure{"cannot simulate", path, "the trace holds no accesses",
+                  "record them: see docs/internals/numa.md, \"Traces\"", kFailed};
+  if (reader.skipped_bytes() || reader.bad_records())
+    print_warning("damaged trace", path,
+                  fmt::format("{} bytes and {} records are left out", reader.skipped_bytes(),
+                              reader.bad_records()));
+  warn_of_left_out(reader, path);
+  return length;
 }
 
 } // namespace
 
-std::string simulation_text(const Json &d, Colour colour) {
-  const Json &machine = d["machine"];
-  std::string text =
-      fmt::format("{} threads on {} ({} nodes, caches 1/{}, TLBs 1/{}), {} pages, {} accesses, {} "
-                  "memory transactions\n"
-                  "policy: {}; {} intervals, every {}. event a sample\n\n",
-                  d["threads"].get<unsigned>(), machine["name"].get<std::string>(),
-                  machine["nodes"].get<unsigned>(), machine["shrink"].get<unsigned>(),
-                  machine["tlb_shrink"].get<unsigned>(), d["pages"].get<uint64_t>(),
-                  d["accesses"].get<uint64_t>(), d["transactions"].get<uint64_t>(),
-                  d["policy"].get<std::string>(), d["intervals"].get<unsigned>(),
-                  d["sample_period"].get<unsigned>());
-
-  Table sources(
-      {"COUNTS FROM", "NON-LOCAL", "REDUCTION", "MOVES", "TO PERFECT", "MOVING", "TIME", ""});
-  Table sizes({"PAGES AND PLACEMENT", "NON-LOCAL", "MOVED", "SPLIT", "SPREAD", "TLB WALKS",
-               "MOVING", "TIME", "BUSIEST NODE"});
-  double most_moves = 0;
-  for (const Json &s : d["schemes"]) {
-    const std::string name = s["name"];
-    const bool base = s["mapping"] == "base", migrates = s["migrates"];
-    const double faster = s["faster_percent"];
-    const Cell time = {!migrates && base ? fmt::format("{:.1f} ms", s["total_ms"].get<double>())
-                                         : fmt::format("{:+.1f} %", -faster),
-                       faster > 0.5    ? Style::kGood
-                       : faster < -0.5 ? Style::kBad
-                                       : Style::kPlain};
-    if (base) {
-      sources.add_row(
-          {{name, Style::kBold},
-           {fmt::format("{:.1f} %", s["remote_percent"].get<double>())},
-           {migrates ? fmt::format("{:.1f} %", s["reduction_percent"].get<double>()) : "-"},
-           {migrates ? std::to_string(s["moved_base_pages"].get<uint64_t>()) : "-"},
-           {!migrates || s["moves_to_perfect"].is_null()
-                ? "-"
-                : fmt::format("{:.2f}", s["moves_to_perfect"].get<double>())},
-           {fmt::format("{:.2f} ms", s["move_ms"].get<double>())},
-           time});
-      for (const Json &n : s["moved_per_interval"])
-        most_moves = std::max(most_moves, n.get<double>());
+numa::SimulationResult simulate(const SimulationRequest &q, numa::MachineModel &machine,
+                                NumaSiteTraffic &sites, const IntervalVisitor &visit) try {
+  machine = machine_of(q);
+  trace::Reader reader(q.trace);
+  // Read the trace twice: first for its length, then in intervals of equal length.
+  TraceLength length = measure_trace(reader, q.trace);
+  numa::Simulator simulator(machine, options_of(q));
+  sites.compare_with(simulator, scheme_of(simulator, q.source));
+  uint64_t done = 0, intervals_done = 0;
+  reader.read([&](const trace::Event &e) {
+    sites.event(e);
+    if (e.type != trace::Type::kAccess || e.accesses.empty())
+      return;
+    const unsigned thread = length.threads[e.thread];
+    const uint8_t node = simulator.node_of_thread(thread);
+    for (const trace::AccessRun &run : e.accesses) {
+      if (simulator.access(thread, run.address, run.write, run.repeats))
+        sites.transaction(run.address, node);
+      if (++done * q.intervals / length.accesses > intervals_done &&
+          intervals_done + 1 < q.intervals) {
+        intervals_done++;
+        sites.interval_ends(simulator);
+        simulator.end_interval();
+        sites.interval_ended(simulator);
+        if (visit)
+          visit(simulator);
+      }
     }
-    if (!base || name == "first-touch" || name == "cache-misses")
-      sizes.add_row({{base ? "4 KiB pages, " + name : scheme_meaning(name), Style::kBold},
-                     {fmt::format("{:.1f} %", s["remote_percent"].get<double>())},
-                     {base ? fmt::format("{} pages", s["moved_base_pages"].get<uint64_t>())
-                           : fmt::format("{} + {} pages", s["moved_superpages"].get<uint64_t>(),
-                                         s["moved_base_pages"].get<uint64_t>())},
-                     {std::to_string(s["splits"].get<uint64_t>())},
-                     {std::to_string(s["interleaved"].get<uint64_t>())},
-                     {fmt::format("{:.2f} ms", s["walk_ms"].get<double>())},
-                     {fmt::format("{:.2f} ms", s["move_ms"].get<double>())},
-                     time,
-                     {fmt::format("{:.0f} %", s["busiest_node_percent"].get<double>())}});
-  }
-  text += "Non-local accesses and moves by source of counts (the paper's Tables 2, 6a and 6b)\n" +
-          sources.print(colour) + site_text(d, colour) + "\nPage size and placement together\n" +
-          sizes.print(colour) + "\nPages moved, interval by interval (the paper's figure 7)\n";
-  for (const Json &s : d["schemes"]) {
-    if (s["mapping"] != "base" || !s["migrates"])
-      continue;
-    text += fmt::format("  {:<13}|", s["name"].get<std::string>());
-    for (const Json &n : s["moved_per_interval"])
-      text += bar(n.get<double>(), most_moves);
-    text += "|\n";
-  }
-  return text + fmt::format("  {:<13} highest bar: {:.0f} pages\n", "", most_moves);
+  });
+  sites.interval_ends(simulator);
+  const numa::SimulationResult result = simulator.finish();
+  sites.interval_ended(simulator);
+  if (visit)
+    visit(simulator);
+  return result;
+} catch (const trace::TraceError &error) {
+  throw Failure{"cannot read the trace", q.trace, error.what(),
+                "record one: see docs/internals/numa.md, \"Traces\"", kFailed};
 }
 
 } // namespace smalloc::cli

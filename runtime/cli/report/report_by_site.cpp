@@ -35,99 +35,149 @@ void raise(std::optional<double> &to, std::optional<double> value) {
     to = std::max(to.value_or(0), *value);
 }
 
-} // namespace
+// Holds a row per site, and which parties say something of sites.
+class SiteRows {
+public:
+  void add(const Document &document);
+  bool has_several_parties() const { return compiler_ + profile_ + run_ > 1; }
+  HtmlTable table() const;
+  std::string parties() const;
 
-HtmlSection site_by_site(const std::vector<ReportInput> &inputs) {
-  std::map<std::string, SiteRow> rows;
-  bool compiler = false, profile = false, run = false;
-  const auto row_of = [&](const Document &object) -> SiteRow * {
-    const std::string id = text_field(object, "id");
-    if (id.empty() || id == kNobody)
-      return nullptr;
-    keep_name(rows[id], object);
-    return &rows[id];
-  };
-  for (const ReportInput &input : inputs) {
-    const std::string schema = text_field(input.document, "schema");
-    if (schema == "smalloc.sites/1")
-      for (const Document &site : field(input.document, "sites"))
-        if (SiteRow *row = row_of(site)) {
-          compiler = true;
-          const std::string decision = text_field(site, "decision");
-          // If there are several copies, show the one that pays.
-          if (row->decision.empty() || decision == "superpage") {
-            row->decision = decision;
-            row->why = text_field(site, "why");
-          }
-        }
-    if (schema == "smalloc.analyze/1")
-      for (const Document &mapping : field(input.document, "mappings"))
-        if (SiteRow *row = row_of(field(mapping, "category"))) {
-          profile = true;
-          raise(row->pmb, number_field(mapping, "pmb_percent"));
-          raise(row->predicted, number_field(mapping, "superpages"));
-          row->chosen |= flag_field(mapping, "chosen");
-        }
-    if (schema == "smalloc.stats/1")
-      for (const Document &site : field(input.document, "sites"))
-        if (SiteRow *row = row_of(site)) {
-          run = true;
-          raise(row->reached, number_field(site, "superpages_peak"));
-          raise(row->peak_bytes, number_field(site, "peak_bytes"));
-        }
+private:
+  SiteRow *row_of(const Document &object);
+  void add_decision(const Document &site);
+  void add_benefit(const Document &mapping);
+  void add_memory(const Document &site);
+  std::vector<const SiteRow *> in_order() const;
+  std::vector<HtmlCell> cells_of(const SiteRow &row) const;
+
+  std::map<std::string, SiteRow> rows_;
+  bool compiler_ = false, profile_ = false, run_ = false;
+};
+
+SiteRow *SiteRows::row_of(const Document &object) {
+  const std::string id = text_field(object, "id");
+  if (id.empty() || id == kNobody)
+    return nullptr;
+  keep_name(rows_[id], object);
+  return &rows_[id];
+}
+
+void SiteRows::add_decision(const Document &site) {
+  SiteRow *row = row_of(site);
+  if (!row)
+    return;
+  compiler_ = true;
+  const std::string decision = text_field(site, "decision");
+  // If there are several copies, show the one that pays.
+  if (row->decision.empty() || decision == "superpage") {
+    row->decision = decision;
+    row->why = text_field(site, "why");
   }
-  if (compiler + profile + run < 2)
-    return {};
+}
+
+void SiteRows::add_benefit(const Document &mapping) {
+  if (SiteRow *row = row_of(field(mapping, "category"))) {
+    profile_ = true;
+    raise(row->pmb, number_field(mapping, "pmb_percent"));
+    raise(row->predicted, number_field(mapping, "superpages"));
+    row->chosen |= flag_field(mapping, "chosen");
+  }
+}
+
+void SiteRows::add_memory(const Document &site) {
+  if (SiteRow *row = row_of(site)) {
+    run_ = true;
+    raise(row->reached, number_field(site, "superpages_peak"));
+    raise(row->peak_bytes, number_field(site, "peak_bytes"));
+  }
+}
+
+void SiteRows::add(const Document &document) {
+  const std::string schema = text_field(document, "schema");
+  if (schema == "smalloc.sites/1")
+    for (const Document &site : field(document, "sites"))
+      add_decision(site);
+  if (schema == "smalloc.analyze/1")
+    for (const Document &mapping : field(document, "mappings"))
+      add_benefit(mapping);
+  if (schema == "smalloc.stats/1")
+    for (const Document &site : field(document, "sites"))
+      add_memory(site);
+}
+
+std::vector<const SiteRow *> SiteRows::in_order() const {
   std::vector<const SiteRow *> order;
-  for (const auto &[id, row] : rows)
+  for (const auto &[id, row] : rows_)
     order.push_back(&row);
   std::stable_sort(order.begin(), order.end(), [](const SiteRow *a, const SiteRow *b) {
     return std::pair(a->pmb.value_or(-1), a->reached.value_or(-1)) >
            std::pair(b->pmb.value_or(-1), b->reached.value_or(-1));
   });
-  std::vector<std::string> header = {"site", "where"};
-  if (compiler)
-    header.emplace_back("the compiler's decision");
-  if (profile)
-    for (const char *name : {"benefit (PMB)", "superpages it would take"})
-      header.emplace_back(name);
-  if (run)
-    for (const char *name : {"superpages it had", "live at most"})
-      header.emplace_back(name);
-  HtmlTable table(std::move(header));
+  return order;
+}
+
+std::vector<HtmlCell> SiteRows::cells_of(const SiteRow &row) const {
   const auto number = [](std::optional<double> value, const char *format) {
     return value ? html_number(*value, fmt::format(fmt::runtime(format), *value))
                  : HtmlCell{.text = "-"};
   };
-  for (const SiteRow *row : order) {
-    std::vector<HtmlCell> cells = {name_cell(row->name), place_cell(row->place)};
-    if (compiler)
-      cells.push_back({.text = row->decision.empty() ? "-" : row->decision,
-                       .good = row->decision == "superpage",
-                       .below = row->why});
-    if (profile) {
-      HtmlCell pmb = number(row->pmb, "{:.1f} %");
-      if (row->pmb)
-        pmb.share = *row->pmb / 100;
-      pmb.good = row->chosen;
-      cells.push_back(pmb);
-      cells.push_back(number(row->predicted, "{:.0f}"));
-    }
-    if (run) {
-      cells.push_back(number(row->reached, "{:.0f}"));
-      const Document peak = row->peak_bytes ? Document{{"bytes", *row->peak_bytes}} : Document();
-      cells.push_back(bytes_cell(peak, "bytes"));
-    }
-    table.add_row(std::move(cells));
+  std::vector<HtmlCell> cells = {name_cell(row.name), place_cell(row.place)};
+  if (compiler_)
+    cells.push_back({.text = row.decision.empty() ? "-" : row.decision,
+                     .good = row.decision == "superpage",
+                     .below = row.why});
+  if (profile_) {
+    HtmlCell pmb = number(row.pmb, "{:.1f} %");
+    if (row.pmb)
+      pmb.share = *row.pmb / 100;
+    pmb.good = row.chosen;
+    cells.push_back(pmb);
+    cells.push_back(number(row.predicted, "{:.0f}"));
   }
-  std::string parties;
+  if (run_) {
+    cells.push_back(number(row.reached, "{:.0f}"));
+    const Document peak = row.peak_bytes ? Document{{"bytes", *row.peak_bytes}} : Document();
+    cells.push_back(bytes_cell(peak, "bytes"));
+  }
+  return cells;
+}
+
+HtmlTable SiteRows::table() const {
+  std::vector<std::string> header = {"site", "where"};
+  if (compiler_)
+    header.emplace_back("the compiler's decision");
+  if (profile_)
+    header.insert(header.end(), {"benefit (PMB)", "superpages it would take"});
+  if (run_)
+    header.insert(header.end(), {"superpages it had", "live at most"});
+  HtmlTable table(std::move(header));
+  for (const SiteRow *row : in_order())
+    table.add_row(cells_of(*row));
+  return table;
+}
+
+std::string SiteRows::parties() const {
+  std::string names;
   for (const auto &[there, name] :
-       {std::pair(compiler, "compiler"), std::pair(profile, "profile"), std::pair(run, "run")})
+       {std::pair(compiler_, "compiler"), std::pair(profile_, "profile"), std::pair(run_, "run")})
     if (there)
-      parties += (parties.empty() ? "" : ", ") + std::string(name);
-  return {"Site by site", "",
-          html_paragraph("What " + parties + " say of the same sites; the most benefit first.") +
-              table.html()};
+      names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+} // namespace
+
+HtmlSection site_by_site(const std::vector<ReportInput> &inputs) {
+  SiteRows rows;
+  for (const ReportInput &input : inputs)
+    rows.add(input.document);
+  if (!rows.has_several_parties())
+    return {};
+  return {
+      "Site by site", "",
+      html_paragraph("What " + rows.parties() + " say of the same sites; the most benefit first.") +
+          rows.table().html()};
 }
 
 } // namespace smalloc::cli

@@ -101,6 +101,19 @@ std::string first_of_analysis(const Document &d) {
                      chosen > kMostNames ? ", ..." : "");
 }
 
+// Returns how much time translation and first touches take. of: the traces.
+std::string translation_paragraph(const Document &d, const std::string &of) {
+  const Document &rates = field(d, "significance");
+  return html_paragraph(fmt::format(
+      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({:.3g} misses a second), "
+      "first touches {:.1f} % ({:.3g} page faults a second){}.",
+      of, text_field(d, "machine"), 100 * number_field(rates, "translation_share").value_or(0),
+      number_field(rates, "tlb_misses_per_second").value_or(0),
+      100 * number_field(rates, "first_touch_share").value_or(0),
+      number_field(rates, "page_faults_per_second").value_or(0),
+      flag_field(d, "significant") ? "" : ", too little to choose anything"));
+}
+
 // Returns the section on what superpages would save, per site.
 HtmlSection analysis_section(const ReportInput &input) {
   const Document &d = input.document;
@@ -134,7 +147,7 @@ HtmlSection analysis_section(const ReportInput &input) {
   std::string of;
   for (const Document &trace : field(d, "traces"))
     of += (of.empty() ? "" : ", ") + file_name(text_field(trace, "path"));
-  const Document &choice = field(d, "chosen"), &rates = field(d, "significance");
+  const Document &choice = field(d, "chosen");
   const double joint = number_field(choice, "saved_cycles_joint").value_or(0),
                all = number_field(d, "saved_cycles_all_superpages").value_or(0);
   section.summary =
@@ -146,14 +159,7 @@ HtmlSection analysis_section(const ReportInput &input) {
   if (all > 0)
     section.summary +=
         fmt::format(" ({:.0f} % of what superpages for everything would save)", 100 * joint / all);
-  section.body = html_paragraph(fmt::format(
-      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({:.3g} misses a second), "
-      "first touches {:.1f} % ({:.3g} page faults a second){}.",
-      of, text_field(d, "machine"), 100 * number_field(rates, "translation_share").value_or(0),
-      number_field(rates, "tlb_misses_per_second").value_or(0),
-      100 * number_field(rates, "first_touch_share").value_or(0),
-      number_field(rates, "page_faults_per_second").value_or(0),
-      flag_field(d, "significant") ? "" : ", too little to choose anything"));
+  section.body = translation_paragraph(d, of);
   if (const auto seconds = number_field(field(d, "expected"), "saved_seconds");
       seconds && chosen > 0)
     section.body += html_paragraph(fmt::format("Expected of a run: {:.3g} s saved.", *seconds));

@@ -217,38 +217,40 @@ unsigned Site::page_shift() const {
   return shift ? shift : record.page_shift;
 }
 
-std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
-  Site site;
-  struct smalloc_site &r = site.record;
+// Reads a record's fixed part and checks it, before its strings are read. A file can hold a claim
+// of a megabyte in every few bytes. False: the part makes no sense; `why` says what.
+static bool parse_fixed_part(ByteSpan bytes, struct smalloc_site &r, std::string &why) {
   if (bytes.size() < SMALLOC_SITE_LEAST_BYTES) {
     why = fmt::format("{} bytes left, a record has {}", bytes.size(), SMALLOC_SITE_LEAST_BYTES);
-    return std::nullopt;
+    return false;
   }
   r = {};
   std::memcpy(&r, bytes.data(), SMALLOC_SITE_LEAST_BYTES);
-  if (r.magic != SMALLOC_SITE_MAGIC || r.version != SMALLOC_ABI_VERSION) {
+  if (r.magic != SMALLOC_SITE_MAGIC || r.version != SMALLOC_ABI_VERSION)
     why = fmt::format("version {} is not {}", r.version, SMALLOC_ABI_VERSION);
-    return std::nullopt;
-  }
-  if (r.fixed_bytes < SMALLOC_SITE_LEAST_BYTES || r.record_bytes < r.fixed_bytes ||
-      r.record_bytes > kMaxRecordBytes || r.record_bytes % kRecordAlignment) {
+  else if (r.fixed_bytes < SMALLOC_SITE_LEAST_BYTES || r.record_bytes < r.fixed_bytes ||
+           r.record_bytes > kMaxRecordBytes || r.record_bytes % kRecordAlignment)
     why = fmt::format("lengths {} and {} contradict each other", r.fixed_bytes, r.record_bytes);
-    return std::nullopt;
-  }
-  if (r.record_bytes > bytes.size()) {
+  else if (r.record_bytes > bytes.size())
     why = fmt::format("it claims {} bytes and the table has {} left", r.record_bytes, bytes.size());
-    return std::nullopt;
-  }
-  const ByteSpan whole = bytes.first(r.record_bytes);
-  std::memcpy(&r, whole.data(), std::min<size_t>(r.fixed_bytes, sizeof r));
-  // Check all that costs no more than the record's fixed part before reading its strings. A file
-  // can hold a claim of a megabyte in every few bytes.
-  if (r.pattern > SMALLOC_PATTERN_POINTER_CHASING || r.decision > SMALLOC_DECISION_RUNTIME ||
-      r.decided_by > SMALLOC_BY_VALIDATION || r.model > SMALLOC_MODEL_PAPER || r.page_shift > 40 ||
-      r.base_page_shift > 40 || r.confidence > 100 || r.machine_source > SMALLOC_MACHINE_FILE) {
+  else {
+    std::memcpy(&r, bytes.data(), std::min<size_t>(r.fixed_bytes, sizeof r));
+    if (r.pattern <= SMALLOC_PATTERN_POINTER_CHASING && r.decision <= SMALLOC_DECISION_RUNTIME &&
+        r.decided_by <= SMALLOC_BY_VALIDATION && r.model <= SMALLOC_MODEL_PAPER &&
+        r.page_shift <= 40 && r.base_page_shift <= 40 && r.confidence <= 100 &&
+        r.machine_source <= SMALLOC_MACHINE_FILE)
+      return true;
     why = "a field has a value that no version knows";
-    return std::nullopt;
   }
+  return false;
+}
+
+std::optional<Site> parse_site(ByteSpan bytes, std::string &why) {
+  Site site;
+  struct smalloc_site &r = site.record;
+  if (!parse_fixed_part(bytes, r, why))
+    return std::nullopt;
+  const ByteSpan whole = bytes.first(r.record_bytes);
   const struct {
     const char *name;
     uint32_t offset;

@@ -290,6 +290,30 @@ void choose_sites(Json &document, const SiteChoice &choice) {
   document["sites"] = std::move(chosen);
 }
 
+// folded: calls that sites were inlined through are not shown.
+static std::string totals_text(const Json &document, bool folded) {
+  const Json &totals = document["totals"], &machine = document["machine"];
+  const std::string source = text_of(machine["source"]);
+  const auto undecided = totals["undecided"].get<uint64_t>();
+  const uint64_t shown = document["sites"].size(), all = totals["sites"];
+  const std::string note =
+      (shown < all ? fmt::format("{} of {} sites shown", shown, all) : "") +
+      (shown < all && folded ? "; " : "") +
+      (folded ? "--frames shows the calls that sites were inlined through" : "");
+  return fmt::format("\n{}{} site{}: {} superpage, {} at run time, {} base{}; {} rewritten\n",
+                     note.empty() ? note : note + "\n", totals["sites"].dump(),
+                     totals["sites"] == 1 ? "" : "s", totals["superpage"].dump(),
+                     totals["runtime"].dump(), totals["base"].get<uint64_t>() - undecided,
+                     undecided ? fmt::format(", {} undecided", undecided) : std::string(),
+                     totals["rewritten"].dump()) +
+         fmt::format("machine: {} ({}), reach {} pages{}; model: {}\n", text_of(machine["name"]),
+                     source, text_of(machine["reach_pages"]),
+                     machine["base_page_bytes"].is_null()
+                         ? std::string()
+                         : " of " + readable_bytes(machine["base_page_bytes"]),
+                     text_of(document["model"]));
+}
+
 std::string site_text(const Json &document, Colour colour, bool frames) {
   // A template's full name would move the columns off the terminal, so it gets its own line.
   constexpr size_t kMostFunctionColumns = 40, kMostArrayColumns = 24, kContinuation = 9;
@@ -330,27 +354,7 @@ std::string site_text(const Json &document, Colour colour, bool frames) {
         line("inlined: " + text_of(frame));
     line("why: " + text_of(site["why"]));
   }
-  const Json &totals = document["totals"], &machine = document["machine"];
-  const std::string source = text_of(machine["source"]);
-  const auto undecided = totals["undecided"].get<uint64_t>();
-  const uint64_t shown = document["sites"].size(), all = totals["sites"];
-  const std::string note =
-      (shown < all ? fmt::format("{} of {} sites shown", shown, all) : "") +
-      (shown < all && folded ? "; " : "") +
-      (folded ? "--frames shows the calls that sites were inlined through" : "");
-  return table.print(colour) +
-         fmt::format("\n{}{} site{}: {} superpage, {} at run time, {} base{}; {} rewritten\n",
-                     note.empty() ? note : note + "\n", totals["sites"].dump(),
-                     totals["sites"] == 1 ? "" : "s", totals["superpage"].dump(),
-                     totals["runtime"].dump(), totals["base"].get<uint64_t>() - undecided,
-                     undecided ? fmt::format(", {} undecided", undecided) : std::string(),
-                     totals["rewritten"].dump()) +
-         fmt::format("machine: {} ({}), reach {} pages{}; model: {}\n", text_of(machine["name"]),
-                     source, text_of(machine["reach_pages"]),
-                     machine["base_page_bytes"].is_null()
-                         ? std::string()
-                         : " of " + readable_bytes(machine["base_page_bytes"]),
-                     text_of(document["model"]));
+  return table.print(colour) + totals_text(document, folded);
 }
 
 } // namespace smalloc::cli

@@ -79,8 +79,7 @@ TracedMisses misses_of_trace(const std::string &path, uint64_t reach_pages,
     std::unordered_set<uint64_t> pages;
     std::vector<uint64_t> batch;
     double misses_before = 0;
-    const auto samples = reader.header().find("samples");
-    const bool each_missed = samples != reader.header().end() && samples->second == "tlb-misses";
+    const bool each_missed = reader.header().word("samples") == "tlb-misses";
     reader.read([&](const trace::Event &event) {
       if (event.type != trace::Type::kAccess)
         return;

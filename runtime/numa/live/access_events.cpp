@@ -88,8 +88,8 @@ bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topo
     void *p = nullptr;
     void *aux = nullptr;
     const auto open = [&] {
-      return auxiliary_ ? config_.hooks->open_auxiliary(a, static_cast<int>(cpu), kRingBytes,
-                                                        kAuxBytes, &p, &aux)
+      return auxiliary_ ? config_.hooks->open_auxiliary(a, static_cast<int>(cpu),
+                                                        {kRingBytes, kAuxBytes}, &p, &aux)
                         : config_.hooks->open(a, static_cast<int>(cpu), kRingBytes, &p);
     };
     int error = open();

@@ -38,6 +38,11 @@ struct Touch {
   uint32_t cpu;
 };
 
+/// Bytes of an event's mappings.
+struct RingBytes {
+  size_t ring, aux; ///< aux: 0: there is no auxiliary area
+};
+
 struct PerfHooks {
   /// Opens the event for the calling thread and all threads that it will start, on one processor,
   /// mapped and running. Returns 0 or an errno value.
@@ -46,8 +51,8 @@ struct PerfHooks {
   /// Reads a file, as in os_hooks.h.
   long (*read_file)(const char *path, char *buffer, size_t capacity);
   /// Opens an event with an auxiliary area, which lies behind the ring in the event's file.
-  int (*open_auxiliary)(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
-                        void **mapping, void **aux);
+  int (*open_auxiliary)(const perf_event_attr &attr, int cpu, RingBytes bytes, void **mapping,
+                        void **aux);
 };
 extern const PerfHooks kKernelPerf;
 

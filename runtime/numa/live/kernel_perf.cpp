@@ -20,32 +20,32 @@ void *map_event(int fd, size_t bytes, off_t from) {
   void *place = place_for(bytes);
   return mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), fd, from);
 }
-int kernel_open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
-                          void **mapping, void **aux) {
+int kernel_open_auxiliary(const perf_event_attr &attr, int cpu, RingBytes bytes, void **mapping,
+                          void **aux) {
   KeepErrno keep;
   int error = 0;
   const int fd =
       static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd < 0)
     return errno;
-  *mapping = map_event(fd, bytes, 0);
+  *mapping = map_event(fd, bytes.ring, 0);
   if (*mapping == MAP_FAILED) {
     error = errno;
-  } else if (aux_bytes) {
+  } else if (bytes.aux) {
     auto *page = static_cast<perf_event_mmap_page *>(*mapping);
-    page->aux_offset = bytes;
-    page->aux_size = aux_bytes;
-    *aux = map_event(fd, aux_bytes, static_cast<off_t>(bytes));
+    page->aux_offset = bytes.ring;
+    page->aux_size = bytes.aux;
+    *aux = map_event(fd, bytes.aux, static_cast<off_t>(bytes.ring));
     if (*aux == MAP_FAILED) {
       error = errno;
-      munmap(*mapping, bytes);
+      munmap(*mapping, bytes.ring);
     }
   }
   ::close(fd); // the mappings keep the event
   return error;
 }
 int kernel_open(const perf_event_attr &attr, int cpu, size_t bytes, void **mapping) {
-  return kernel_open_auxiliary(attr, cpu, bytes, 0, mapping, nullptr);
+  return kernel_open_auxiliary(attr, cpu, {bytes, 0}, mapping, nullptr);
 }
 void kernel_close(void *mapping, size_t bytes) { munmap(mapping, bytes); }
 long kernel_read(const char *path, char *buffer, size_t capacity) {

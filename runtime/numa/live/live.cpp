@@ -258,6 +258,18 @@ void open_sources(Live &live, const char *sysfs) {
     offer_listener();
 }
 
+void warn_of_no_migration(const LiveOptions &options, const char *why) {
+  TextBuffer<768> t;
+  t.put(why);
+  char log[512];
+  if (*options.log && trace::expand_path(options.log, log, sizeof log))
+    t.put("; the log ").put(log).put(" is not written");
+  warn("migrate", t.put_char('\0').data());
+  if (*options.log)
+    say(TextBuffer<128>().put("hint: smalloc numa topology shows the nodes, smalloc numa "
+                              "simulate what migration would bring\n"));
+}
+
 __attribute__((constructor(102))) void start() {
   const char *conf = getauxval(AT_SECURE) ? nullptr : getenv("SMALLOC_CONF");
   LiveOptions options;
@@ -285,15 +297,7 @@ __attribute__((constructor(102))) void start() {
   else if (live.topology.nodes < 2)
     why = "this machine has one node, every access is local; nothing migrates";
   if (why) {
-    TextBuffer<768> t;
-    t.put(why);
-    char log[512];
-    if (*options.log && trace::expand_path(options.log, log, sizeof log))
-      t.put("; the log ").put(log).put(" is not written");
-    warn("migrate", t.put_char('\0').data());
-    if (*options.log)
-      say(TextBuffer<128>().put("hint: smalloc numa topology shows the nodes, smalloc numa "
-                                "simulate what migration would bring\n"));
+    warn_of_no_migration(options, why);
     unmap_pages(memory, sizeof(Live));
     return;
   }

@@ -169,44 +169,58 @@ int destination(const ZydisDecodedOperand &o) {
              : -1;
 }
 
+/// Returns the register in the second operand; -1: there is none.
+int source(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *ops) {
+  return insn.operand_count > 1 ? destination(ops[1]) : -1;
+}
+
+bool has_immediate(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *ops) {
+  return insn.operand_count > 1 && ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+bool is_thread_local(const ZydisDecodedOperand &o) {
+  return o.mem.segment == ZYDIS_REGISTER_FS || o.mem.segment == ZYDIS_REGISTER_GS;
+}
+
+/// Returns what a move leaves in its first operand.
+Value moved(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *ops, uint64_t next,
+            Registers &regs) {
+  Value v;
+  if (insn.mnemonic == ZYDIS_MNEMONIC_CDQE)
+    return regs[0]; // an index that fits, as nearly all do
+  if (const int from = source(insn, ops); from >= 0)
+    return regs[from];
+  if (has_immediate(insn, ops)) {
+    v.known = true;
+    v.is.sum.displacement = ops[1].imm.value.s;
+  } else if (ops[1].type == ZYDIS_OPERAND_TYPE_MEMORY && !is_thread_local(ops[1])) {
+    const Value at = regs.address(ops[1], next);
+    if (at.known && at.is.bytes == 0) { // only one load is followed
+      v.known = true;
+      v.is.from = at.is.sum;
+      v.is.bytes = static_cast<uint8_t>(ops[1].size / 8);
+      v.is.is_signed = insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD;
+    }
+  }
+  return v;
+}
+
 /// Returns what the instruction leaves in its first operand, if that can be computed.
 Value result_of(const ZydisDecodedInstruction &insn, const ZydisDecodedOperand *ops, uint64_t next,
                 Registers &regs) {
   Value v;
   const int to = destination(ops[0]);
-  if (to < 0)
-    return v;
-  const bool from_register = insn.operand_count > 1 && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-  const bool immediate = insn.operand_count > 1 && ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-  const int from = from_register ? destination(ops[1]) : -1;
   constexpr unsigned kLeastWidth = 32; // narrower results keep the rest of the register
-  if (ops[0].size < kLeastWidth)
+  if (to < 0 || ops[0].size < kLeastWidth)
     return v;
+  const bool immediate = has_immediate(insn, ops);
+  const int from = source(insn, ops);
   const auto shift_of = [](const ZydisDecodedOperand &o) { return o.imm.value.u & 63; };
   switch (insn.mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
   case ZYDIS_MNEMONIC_MOVSXD:
   case ZYDIS_MNEMONIC_CDQE:
-    if (insn.mnemonic == ZYDIS_MNEMONIC_CDQE)
-      return regs[0]; // an index that fits, as nearly all do
-    if (from >= 0)
-      return regs[from];
-    if (immediate) {
-      v.known = true;
-      v.is.sum.displacement = ops[1].imm.value.s;
-      return v;
-    }
-    if (ops[1].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[1].mem.segment != ZYDIS_REGISTER_FS &&
-        ops[1].mem.segment != ZYDIS_REGISTER_GS) {
-      Value at = regs.address(ops[1], next);
-      if (at.known && at.is.bytes == 0) { // only one load is followed
-        v.known = true;
-        v.is.from = at.is.sum;
-        v.is.bytes = static_cast<uint8_t>(ops[1].size / 8);
-        v.is.is_signed = insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD;
-      }
-    }
-    return v;
+    return moved(insn, ops, next, regs);
   case ZYDIS_MNEMONIC_LEA:
     return regs.address(ops[1], next);
   case ZYDIS_MNEMONIC_INC:
@@ -266,7 +280,7 @@ void OperandAddress::find(uint64_t ip, Place &place) const {
     for (unsigned i = 0; i < insn.operand_count && !only_hints(insn); i++) {
       const ZydisDecodedOperand &o = ops[i];
       if (o.type != ZYDIS_OPERAND_TYPE_MEMORY || o.mem.type != ZYDIS_MEMOP_TYPE_MEM ||
-          o.mem.segment == ZYDIS_REGISTER_FS || o.mem.segment == ZYDIS_REGISTER_GS)
+          is_thread_local(o))
         continue;
       const Value v = regs.address(o, next);
       if (v.known && !v.is.sum.uses(kStackPointer) && (v.is.bytes || !v.is.sum.constant()) &&

@@ -19,6 +19,34 @@ constexpr unsigned kRefill = 3, kTlbWalk = 5, kLastLevelMiss = 9, kRemote = 10; 
 /// Clears bits 63 to 56: a tag of data, or exception level and security of code.
 constexpr uint64_t kAddressMask = (uint64_t{1} << 56) - 1;
 
+struct Packet {
+  size_t header_bytes = 1, payload_bytes = 0;
+  unsigned kind = 0, index = 0;
+  bool ends = false; // the record
+};
+
+// Fills what the last byte of the packet's header tells. False: no known packet.
+bool classify(unsigned header, Packet &packet) {
+  const bool extended = packet.header_bytes == 2;
+  packet.payload_bytes = size_t{1} << (header >> 4 & 3);
+  if (!extended && (header == kEnd || header == kTimeStamp)) {
+    packet.ends = true;
+    if (header == kEnd)
+      packet.payload_bytes = 0;
+  } else if ((header & 0xf8) == kAddress || (header & 0xf8) == kCounter) {
+    packet.kind = header & 0xf8;
+    packet.index |= header & 7;
+  } else if (!extended && ((header & 0xcf) == kEvents || (header & 0xcf) == kSource)) {
+    packet.kind = header & 0xcf;
+  } else if (!extended && ((header & 0xfc) == kContext || (header & 0xfc) == kOperation)) {
+    packet.kind = header & 0xfc;
+    packet.index = header & 3;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 } // namespace
 
 void SpeRing::apply(unsigned kind, unsigned index, uint64_t payload) {
@@ -65,8 +93,8 @@ bool SpeRing::next(SpeRecord &record) {
   while (!found && tail != head) {
     const uint64_t left = head - tail;
     const unsigned first = byte(tail);
-    unsigned header = first, index = 0;
-    size_t size = 1; // of the header
+    unsigned header = first;
+    Packet packet;
     if ((first & 0xfc) == kExtended) {
       if (left < 2)
         break; // the rest comes later
@@ -79,40 +107,26 @@ bool SpeRing::next(SpeRecord &record) {
         tail += gap;
         continue;
       }
-      index = (first & 3) << 3;
-      size = 2;
-    }
-    const size_t payload_bytes = size_t{1} << (header >> 4 & 3);
-    unsigned kind = 0;
-    bool ends = false;
-    if (size == 1 && header == kPadding) {
+      packet.index = (first & 3) << 3;
+      packet.header_bytes = 2;
+    } else if (header == kPadding) {
       tail++;
       continue;
     }
-    if (size == 1 && (header == kEnd || header == kTimeStamp)) {
-      ends = true;
-    } else if ((header & 0xf8) == kAddress || (header & 0xf8) == kCounter) {
-      kind = header & 0xf8;
-      index |= header & 7;
-    } else if (size == 1 && ((header & 0xcf) == kEvents || (header & 0xcf) == kSource)) {
-      kind = header & 0xcf;
-    } else if (size == 1 && ((header & 0xfc) == kContext || (header & 0xfc) == kOperation)) {
-      kind = header & 0xfc;
-      index = header & 3;
-    } else {
+    if (!classify(header, packet)) {
       malformed_ += !damaged_;
       damaged_ = true; // until the record's end
       tail++;
       continue;
     }
-    const size_t whole = header == kEnd && ends ? 1 : size + payload_bytes;
+    const size_t whole = packet.header_bytes + packet.payload_bytes;
     if (left < whole)
       break;
-    if (!ends) {
+    if (!packet.ends) {
       uint64_t payload = 0;
-      for (size_t i = 0; i < payload_bytes; i++)
-        payload |= uint64_t{byte(tail + size + i)} << (8 * i);
-      apply(kind, index, payload);
+      for (size_t i = 0; i < packet.payload_bytes; i++)
+        payload |= uint64_t{byte(tail + packet.header_bytes + i)} << (8 * i);
+      apply(packet.kind, packet.index, payload);
     } else {
       found = !damaged_;
       record = open_;

@@ -95,7 +95,7 @@ TEST(EvaluationOfSizes, CountsAsAPlainSimulation) {
       const uint64_t offset = random() % 2 ? random() % (8 << 20) : random() % (6 * kGib);
       const bool in_gib = offset < 4 * kGib;
       const uint64_t address = (uint64_t{category} + 1) * 16 * kGib + offset;
-      e.access(address, offset, category, 0, in_gib);
+      e.access(address, {category, offset, in_gib}, 0);
       for (size_t m = 0; m < mappings.size(); m++) {
         PageSize size = category < mappings[m].size() ? mappings[m][category] : kBase;
         if (size == kGigantic && !in_gib)
@@ -123,9 +123,9 @@ TEST(EvaluationOfSizes, OfAGibASampleOfItsRegions) {
     for (uint64_t region = 0; region < 512; region++)
       for (uint64_t gib = 0; gib < 4; gib++) {
         const uint64_t address = (gib << 30) + (region << 21);
-        all.access(address, address, 0, 0, true);
+        all.access(address, {0, address, true}, 0);
         if (region % 16 == 0)
-          some.access(address, address, 0, 0, true);
+          some.access(address, {0, address, true}, 0);
       }
   all.finish();
   some.finish();
@@ -142,8 +142,8 @@ TEST(EvaluationOfSizes, WhatMissedOnBasePagesMissesThereForEver) {
     const CostModel costs(machine_of_sizes(shared));
     Evaluation e(costs, {{}, {kSuper}, {kSuper, kSuper}}, {1, 100, true}, 1);
     for (uint64_t i = 0; i < 50; i++) {
-      e.access(0x10000000 + i % 2 * 4096, i % 2 * 4096, 0, 0);
-      e.access(0x20000000, 0, 1, 0);
+      e.access(0x10000000 + i % 2 * 4096, {0, i % 2 * 4096}, 0);
+      e.access(0x20000000, {1, 0}, 0);
     }
     e.finish(0, {2 * 4096, 4096});
     EXPECT_EQ(e.counts(0).tlb_misses, 100 * 100);

@@ -27,7 +27,7 @@ TEST(Evaluation, CyclesByHand) {
   Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1);
   for (int round = 0; round < 100; round++)
     for (uint64_t page = 0; page < 128; page++)
-      e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+      e.access(0x10000000 + page * 4096, {0, page * 4096}, 0);
   e.finish();
   EXPECT_EQ(e.accesses(), 12800);
   EXPECT_EQ(e.counts(0).tlb_misses, 12800);
@@ -45,10 +45,10 @@ TEST(Evaluation, WhatWasBeforeIsThereAndNotCounted) {
   const CostModel costs(machine());
   for (const uint32_t tlbs : {1u, 2u})
     for (const unsigned threads : {1u, 2u}) {
-      Evaluation e(costs, {{kBase}, {kSuper}}, {}, threads, {}, tlbs);
+      Evaluation e(costs, {{kBase}, {kSuper}}, {}, threads, {.tlbs = tlbs});
       const auto go_round = [&](uint64_t pages) {
         for (uint64_t page = 0; page < pages; page++)
-          e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+          e.access(0x10000000 + page * 4096, {0, page * 4096}, 0);
       };
       go_round(128);
       e.start_counting();
@@ -69,9 +69,9 @@ TEST(Evaluation, WhatWasBeforeIsThereAndNotCounted) {
 TEST(Evaluation, OfSamplesAHeapsGrowthIsTouched) {
   const CostModel costs(machine());
   Evaluation e(costs, {{kBase}, {kSuper}}, {.weight = 100, .misses = true}, 1);
-  e.access(0x10000000, 0, 0, 0);
+  e.access(0x10000000, {0, 0}, 0);
   e.start_counting();
-  e.access(0x10000000, 0, 0, 0);
+  e.access(0x10000000, {0, 0}, 0);
   e.finish(0, {5u << 20}, {1u << 20});
   EXPECT_EQ(e.counts(0).page_faults, 1024);
   EXPECT_EQ(e.counts(0).tlb_misses, 100);
@@ -87,7 +87,7 @@ TEST(Evaluation, PagesThatWereGivenBackFaultAgain) {
     Evaluation e(costs, {{kBase}, {kSuper}}, {}, threads);
     for (int round = 0; round < 3; round++) {
       for (uint64_t page = 0; page < 128; page++)
-        e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+        e.access(0x10000000 + page * 4096, {0, page * 4096}, 0);
       e.given_back(0x10000000, 0x10000000 + 64 * 4096, 0);
     }
     e.finish();
@@ -111,7 +111,7 @@ TEST(Evaluation, PagesReadFirstFaultTwiceAsFarAsThereWereFaults) {
     for (uint64_t page = 0; page < 500; page++) {
       const uint32_t category = page < 100 ? 0 : page < 200 ? 1 : 2;
       for (const bool write : {category == 1, true})
-        e->access(0x10000000 + page * 4096, page * 4096, category, 0, false, write);
+        e->access(0x10000000 + page * 4096, {category, page * 4096}, 0, write);
     }
     e->finish(faults);
     return e;
@@ -137,7 +137,7 @@ TEST(Evaluation, PagesThatWereGivenBackAreReadFirstAgain) {
   Evaluation e(costs, {{}}, {}, 1);
   for (int round = 0; round < 2; round++) {
     for (uint64_t page = 0; page < 100; page++)
-      e.access(0x10000000 + page * 4096, page * 4096, 0, 0, false, false);
+      e.access(0x10000000 + page * 4096, {0, page * 4096}, 0, false);
     e.given_back(0x10000000, 0x10000000 + 100 * 4096, 0);
   }
   e.finish(1000);
@@ -165,10 +165,10 @@ TEST(Evaluation, AWalkCostsByItsReuseDistance) {
     const CostModel costs(profile);
     Evaluation e(costs, {{kBase}}, {}, 1);
     for (uint64_t page = 0; page < 200; page++)
-      e.access(0x10000000 + page * 4096, 0, 0, 0);
+      e.access(0x10000000 + page * 4096, {0, 0}, 0);
     for (int round = 0; round < 101; round++)
       for (uint64_t page = 0; page < 100; page++)
-        e.access(0x10000000 + page * 4096, 0, 0, 0);
+        e.access(0x10000000 + page * 4096, {0, 0}, 0);
     e.finish();
     // In the first round 199 pages were used since, in the other hundred 99.
     const double share = 1 / 101.0, growth = 20 / std::log(10.0),
@@ -196,7 +196,7 @@ TEST(Evaluation, RandomAccessesCostWhatTheCurveSays) {
     for (int i = 0; i < 2000000; i++) {
       const uint64_t page = random() % 8000;
       if (rate == 1 || page % 4 == 0)
-        e.access(page << 21, 0, 0, 0);
+        e.access(page << 21, {0, 0}, 0);
     }
     e.finish();
     const Counts c = e.counts(0);
@@ -216,8 +216,8 @@ TEST(Evaluation, PagesOfBothSizesLieBetween) {
   Evaluation e(costs, {{kBase, kSuper}}, {}, 1);
   for (int round = 0; round < 11; round++)
     for (uint64_t page = 0; page < 100; page++) {
-      e.access(0x10000000 + page * 4096, 0, 0, 0);
-      e.access(0x80000000 + (page << 21), page << 21, 1, 0);
+      e.access(0x10000000 + page * 4096, {0, 0}, 0);
+      e.access(0x80000000 + (page << 21), {1, page << 21}, 0);
     }
   e.finish();
   EXPECT_EQ(e.counts(0).tlb_misses, 2200);
@@ -232,7 +232,7 @@ TEST(Evaluation, SamplesOfAPmuTellNoDistance) {
   Evaluation e(costs, {{kBase}}, {1, 50, true}, 1);
   for (int round = 0; round < 10; round++)
     for (uint64_t page = 0; page < 1000; page++)
-      e.access(0x10000000 + page * 4096, 0, 0, 0);
+      e.access(0x10000000 + page * 4096, {0, 0}, 0);
   e.finish();
   EXPECT_EQ(e.counts(0).tlb_misses, 10000 * 50);
   EXPECT_NEAR(e.counts(0).cycles, 10000 * 50 * 60.0, 1e-3);
@@ -245,7 +245,7 @@ TEST(Evaluation, SamplesOfAPmuTellNoFirstTouches) {
   for (const double faults : {0.0, 1e9, 2048.0}) {
     Evaluation e(costs, {{kBase}, {kSuper}}, {1, 50, true}, 1);
     for (uint64_t region = 0; region < 8; region++)
-      e.access(0x10000000 + (region << 21), region << 21, 0, 0);
+      e.access(0x10000000 + (region << 21), {0, region << 21}, 0);
     e.finish(faults, {8 << 21});
     EXPECT_EQ(e.counts(0).page_faults, faults == 2048 ? 2048 : 8 * 512) << faults;
     EXPECT_EQ(e.counts(1).page_faults, 8) << faults;
@@ -258,7 +258,7 @@ TEST(Evaluation, FewSamplesOfAPmuAreFarFromSure) {
   for (const uint64_t samples : {1, 2, 101}) {
     Evaluation e(costs, {{kBase}, {kSuper}}, {1, 50, true}, 1);
     for (uint64_t i = 0; i < samples; i++)
-      e.access(0x10000000 + i * 4096, i * 4096, 0, 0);
+      e.access(0x10000000 + i * 4096, {0, i * 4096}, 0);
     e.finish();
     const Evaluation::Saving saving = e.saving(0, 1);
     ASSERT_GT(saving.cycles, 0) << samples;
@@ -280,9 +280,9 @@ TEST(Evaluation, FirstTouchesByHand) {
   Evaluation e(costs, {{}, {kSuper, kBase}, {kBase, kSuper}}, {}, 1);
   for (int round = 0; round < 3; round++)
     for (uint64_t page = 0; page < 128; page++) {
-      e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
+      e.access(0x10000000 + page * 4096, {0, page * 4096}, 0);
       if (page < 4) // one page of each of 4 superpages
-        e.access(0x80000000 + (page << 21), page << 21, 1, 0);
+        e.access(0x80000000 + (page << 21), {1, page << 21}, 0);
     }
   e.finish();
   EXPECT_EQ(e.counts(0).page_faults, 132);
@@ -298,7 +298,7 @@ TEST(Evaluation, WhatFitsGainsOnlyFirstTouches) {
   Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1);
   for (int round = 0; round < 100; round++)
     for (uint64_t page = 0; page < 50; page++)
-      e.access(0x10000000 + page * 4096, page * 4096, 0, 7);
+      e.access(0x10000000 + page * 4096, {0, page * 4096}, 7);
   e.finish();
   EXPECT_EQ(e.counts(0).tlb_misses, 50);
   EXPECT_EQ(e.accesses(), 100 * 50 * 8);
@@ -311,8 +311,8 @@ TEST(Evaluation, CategoriesShareTheTlb) {
   Evaluation e(costs, {{}, {kSuper, kBase}, {kBase, kSuper}, {kSuper, kSuper}}, {}, 2);
   for (int round = 0; round < 200; round++)
     for (uint64_t page = 0; page < 40; page++) {
-      e.access(0x10000000 + page * 4096, page * 4096, 0, 0);
-      e.access(0x20000000 + page * 4096, page * 4096, 1, 0);
+      e.access(0x10000000 + page * 4096, {0, page * 4096}, 0);
+      e.access(0x20000000 + page * 4096, {1, page * 4096}, 0);
     }
   e.finish();
   EXPECT_EQ(e.counts(0).tlb_misses, 200 * 80);
@@ -333,7 +333,7 @@ TEST(Evaluation, SampledSuperpagesAreCountedAsTheyAre) {
     for (uint64_t page = 0; page < kPages; page++) {
       const uint64_t address = kStart + page * 4096;
       if (static_cast<double>(reuse::mix(address / kRegion) >> 32) < rate * 0x1p32)
-        e.access(address, page * 4096, 0, 0);
+        e.access(address, {0, page * 4096}, 0);
     }
     e.finish();
     EXPECT_NEAR(e.counts(0).page_faults / kPages, 1, 0.15) << rate;
@@ -369,7 +369,7 @@ TEST(Evaluation, SampledSuperpagesAreReusedAsTheyAre) {
       if (static_cast<double>(reuse::mix(address / kRegion) >> 32) >= rate * 0x1p32)
         continue;
       const Objects::Place place = objects.find(address);
-      e.access(address, place.packed, place.category, 0, false, true, place.region);
+      e.access(address, place, 0);
     }
     e.finish();
     EXPECT_NEAR(e.counts(0).page_faults / kSuperpages, 1, 0.15) << rate;
@@ -386,9 +386,9 @@ TEST(Evaluation, ThreadsChangeNothing) {
   for (int i = 0; i < 600000; i++) { // more than a batch
     const uint64_t address = random() % (1 << 24);
     const uint32_t category = address >> 23 ? 1 : 0;
-    one.access(address, address, category, 0);
-    many.access(address, address, category, 0);
-    whole.access(address, address, category, 0);
+    one.access(address, {category, address}, 0);
+    many.access(address, {category, address}, 0);
+    whole.access(address, {category, address}, 0);
   }
   one.finish();
   many.finish();
@@ -419,7 +419,7 @@ TEST(Evaluation, StridesAndNeighboursInSets) {
     Evaluation e(costs, {{kBase}}, {}, 1);
     for (int round = 0; round < 100; round++)
       for (uint64_t page = 0; page < pages; page++)
-        e.access(0x10000000 + page * stride * 4096, 0, 0, 0);
+        e.access(0x10000000 + page * stride * 4096, {0, 0}, 0);
     e.finish();
     return e.counts(0).tlb_misses;
   };
@@ -438,7 +438,7 @@ TEST(Evaluation, HeapsOfSuperpagesBeginInDifferentSets) {
   Evaluation e(costs, {Evaluation::Pages(8, kSuper)}, {}, 1);
   for (int round = 0; round < 100; round++)
     for (uint32_t site = 0; site < 8; site++)
-      e.access(0x10000000 + (uint64_t{site} << 30), 0, site, 0);
+      e.access(0x10000000 + (uint64_t{site} << 30), {site, 0}, 0);
   e.finish();
   EXPECT_LT(e.counts(0).tlb_misses, 400);
 }
@@ -453,9 +453,9 @@ TEST(Evaluation, SamplesStandForTheWhole) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 400000; i++) {
     const uint64_t region = random() % 4000, address = region << 21;
-    all.access(address, 0, 0, 0);
+    all.access(address, {0, 0}, 0);
     if (region % 10 == 0)
-      tenth.access(address, 0, 0, 0);
+      tenth.access(address, {0, 0}, 0);
   }
   all.finish();
   tenth.finish();
@@ -474,9 +474,9 @@ TEST(EvaluationOfSizes, EachAccessOfAPmuStandsForItsPeriod) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 1000000; i++) {
     const uint64_t address = random() % 256 << 12;
-    all.access(address, 0, 0, 0);
+    all.access(address, {0, 0}, 0);
     if (random() % 50 == 0)
-      told.access(address, 0, 0, 0);
+      told.access(address, {0, 0}, 0);
   }
   all.finish();
   told.finish();
@@ -489,13 +489,12 @@ TEST(EvaluationOfThreads, EachCoreHasATlbOfItsOwn) {
   const CostModel costs(machine());
   for (const uint32_t tlbs : {1u, 2u})
     for (const bool same : {false, true}) {
-      Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1, {}, tlbs);
+      Evaluation e(costs, {{kBase}, {kSuper}}, {}, 1, {.tlbs = tlbs});
       for (int round = 0; round < 10; round++)
         for (uint64_t page = 0; page < 64; page++)
           for (uint32_t thread = 0; thread < 2; thread++) {
             const uint64_t at = page + (same ? 0 : thread * 64);
-            e.access(0x10000000 + at * 4096, at * 4096, 0, 0, false, true, Evaluation::kNoRegion,
-                     thread % tlbs);
+            e.access(0x10000000 + at * 4096, {0, at * 4096}, 0, true, thread % tlbs);
           }
       e.finish();
       // A page that one core has touched faults on no other, but misses there.
@@ -513,10 +512,8 @@ TEST(EvaluationOfThreads, EachCoreHasATlbOfItsOwn) {
 // once.
 TEST(EvaluationOfThreads, WhatIsGivenBackIsGoneForAll) {
   const CostModel costs(machine());
-  Evaluation e(costs, {{kBase}}, {}, 1, {}, 2);
-  const auto touch = [&](uint32_t tlb) {
-    e.access(0x10000000, 0, 0, 0, false, true, Evaluation::kNoRegion, tlb);
-  };
+  Evaluation e(costs, {{kBase}}, {}, 1, {.tlbs = 2});
+  const auto touch = [&](uint32_t tlb) { e.access(0x10000000, {0, 0}, 0, true, tlb); };
   touch(0);
   touch(1);
   e.given_back(0x10000000, 0x10001000, 0);

@@ -26,11 +26,12 @@ TEST(Evaluation, WalksThatOverlapCostLess) {
   for (const unsigned ways : {0u, 4u}) {
     profile.tlb[0].ways.value = ways;
     const CostModel costs(profile);
-    Evaluation e(costs, {{kBase, kBase}, {kBase, kSuper}, {kSuper, kBase}}, {}, 2, {true, false});
+    Evaluation e(costs, {{kBase, kBase}, {kBase, kSuper}, {kSuper, kBase}}, {}, 2,
+                 {.overlaps = {true, false}});
     for (int round = 0; round < 100; round++)
       for (uint64_t page = 0; page < 128; page++)
         for (uint32_t category = 0; category < 2; category++)
-          e.access(0x10000000 + (page * 2 + category) * 4096, page * 4096, category, 0);
+          e.access(0x10000000 + (page * 2 + category) * 4096, {category, page * 4096}, 0);
     e.finish();
     EXPECT_EQ(e.counts(0).cycles, 12800 * (10 + 3) + 256 * 100);
     EXPECT_NEAR(e.saving(0, 1).cycles, 12800 * 10 + 128 * 100 - 1010, 12);
@@ -53,13 +54,13 @@ format::MachineProfile machine_of_crossings() {
 TEST(Evaluation, StreamsPayForCrossings) {
   const CostModel costs(machine_of_crossings());
   const auto cycles = [&](bool overlaps, uint64_t stride, uint64_t apart) {
-    Evaluation e(costs, {{kBase}}, {}, 1, {overlaps});
+    Evaluation e(costs, {{kBase}}, {}, 1, {.overlaps = {overlaps}});
     for (int round = 0; round < 10; round++)
       for (uint64_t page = 0; page < 128; page++) {
         const uint64_t to = page * stride % 128;
         for (const uint64_t at : {0x10000 + to, 0x20000 - to})
           for (uint64_t byte = 0; byte < 4096; byte += apart)
-            e.access((at << 12) + byte, ((at & 0x1ff) << 12) + byte, 0, 0);
+            e.access((at << 12) + byte, {0, ((at & 0x1ff) << 12) + byte}, 0);
       }
     e.finish();
     EXPECT_EQ(e.counts(0).tlb_misses, 2560);
@@ -77,11 +78,11 @@ TEST(Evaluation, StreamsPayForCrossings) {
 TEST(Evaluation, ArraysSideBySideShareTheirCrossings) {
   const CostModel costs(machine_of_crossings());
   const auto cycles = [&](uint32_t arrays, uint64_t repeats) {
-    Evaluation e(costs, {{kBase}}, {}, 1, std::vector<bool>(arrays, true));
+    Evaluation e(costs, {{kBase}}, {}, 1, {.overlaps = std::vector<bool>(arrays, true)});
     for (uint64_t page = 0; page < 1000; page++)
       for (uint32_t array = 0; array < arrays; array++) {
         const uint64_t at = ((uint64_t{array} + 1) << 32) + (page << 12);
-        e.access(at, page << 12, array, repeats);
+        e.access(at, {array, page << 12}, repeats);
       }
     e.finish();
     return (e.counts(0).cycles - arrays * 1000 * 100.0) / arrays;
@@ -96,11 +97,11 @@ TEST(Evaluation, ArraysSideBySideShareTheirCrossings) {
 TEST(Evaluation, StreamsOfSeveralCoresDoNotShare) {
   const CostModel costs(machine_of_crossings());
   const auto cycles = [&](uint32_t cores) {
-    Evaluation e(costs, {{kBase}}, {}, 1, {true}, cores);
+    Evaluation e(costs, {{kBase}}, {}, 1, {.overlaps = {true}, .tlbs = cores});
     for (uint64_t page = 0; page < 1000; page++)
       for (uint32_t thread = 0; thread < 2; thread++)
-        e.access(((uint64_t{thread} + 1) << 32) + (page << 12), page << 12, 0, 511, false, true,
-                 Evaluation::kNoRegion, thread % cores);
+        e.access(((uint64_t{thread} + 1) << 32) + (page << 12), {0, page << 12}, 511, true,
+                 thread % cores);
     e.finish();
     return (e.counts(0).cycles - 2 * 1000 * 100.0) / 2;
   };
@@ -116,11 +117,11 @@ TEST(Evaluation, WalksBesideNearDataHaveAPriceOfTheirOwn) {
   profile.overlapped_walk_cost = {{4096, {}, {3.0, {}, {}, "measured"}}};
   const auto cycles = [&](uint64_t line, Sample sample = {}) {
     const CostModel costs(profile);
-    Evaluation e(costs, {{kBase}}, sample, 1, {true});
+    Evaluation e(costs, {{kBase}}, sample, 1, {.overlaps = {true}});
     for (uint64_t round = 0; round < 60; round++)
       for (uint64_t page = 0; page < 3000; page++) {
         const uint64_t at = ((0x10000 + page * 37 % 3000) << 12) + round * line % 4096;
-        e.access(at, at & 0xffffff, 0, 0);
+        e.access(at, {0, at & 0xffffff}, 0);
       }
     e.finish();
     return e.counts(0).cycles - 3000 / sample.rate * 100;
@@ -148,10 +149,10 @@ TEST(Evaluation, WalksNearDataArePricedByTableLines) {
   const auto curve = [](double pages) { return 10 + 10 * std::log10(pages / 100); };
   const auto cycles = [&](uint64_t apart, double rate) {
     const CostModel costs(profile);
-    Evaluation e(costs, {{kBase}}, {rate, 1, false}, 1, {true});
+    Evaluation e(costs, {{kBase}}, {rate, 1, false}, 1, {.overlaps = {true}});
     for (int round = 0; round < 101; round++)
       for (uint64_t row = 0; row < 1000; row++)
-        e.access((0x10000 + row * apart) << 12, (row * apart) << 12, 0, 0);
+        e.access((0x10000 + row * apart) << 12, {0, (row * apart) << 12}, 0);
     e.finish();
     return (e.counts(0).cycles * rate - 1000 * (100 + 3)) /
            100000; // without first touches, which are far

@@ -45,12 +45,12 @@ long read_file(const char *path, char *buffer, size_t capacity) {
   return static_cast<long>(strlen(buffer));
 }
 std::vector<unsigned char *> auxiliary; // by processor, in the order of opening
-int open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
-                   void **mapping, void **aux) {
-  const int error = open_event(attr, cpu, bytes, mapping);
+int open_auxiliary(const perf_event_attr &attr, int cpu, RingBytes bytes, void **mapping,
+                   void **aux) {
+  const int error = open_event(attr, cpu, bytes.ring, mapping);
   if (error)
     return error;
-  auxiliary.push_back(static_cast<unsigned char *>(aligned_alloc(4096, aux_bytes)));
+  auxiliary.push_back(static_cast<unsigned char *>(aligned_alloc(4096, bytes.aux)));
   *aux = auxiliary.back();
   return 0;
 }

@@ -50,13 +50,13 @@ int open_event(const perf_event_attr &attr, int cpu, size_t bytes, void **mappin
   return 0;
 }
 void close_event(void *mapping, size_t) { free(mapping); }
-int open_auxiliary(const perf_event_attr &attr, int cpu, size_t bytes, size_t aux_bytes,
-                   void **mapping, void **aux) {
-  const int error = open_event(attr, cpu, bytes, mapping);
+int open_auxiliary(const perf_event_attr &attr, int cpu, numa::RingBytes bytes, void **mapping,
+                   void **aux) {
+  const int error = open_event(attr, cpu, bytes.ring, mapping);
   if (error)
     return error;
-  auxiliary.push_back(static_cast<unsigned char *>(aligned_alloc(4096, aux_bytes)));
-  memset(auxiliary.back(), 0, aux_bytes);
+  auxiliary.push_back(static_cast<unsigned char *>(aligned_alloc(4096, bytes.aux)));
+  memset(auxiliary.back(), 0, bytes.aux);
   *aux = auxiliary.back();
   return 0;
 }

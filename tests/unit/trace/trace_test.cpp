@@ -77,7 +77,7 @@ TEST_F(Trace, KeepsEveryField) {
   ThreadChunk *t = thread(3);
   t->site(0x1122334455667788u, kReturnAddress, 4660, "/bin/app", 8);
   t->allocate(1000, 0x1122334455667788u, 4096, 0x7f0000001000);
-  t->reallocate(1500, 5, UINT64_MAX, 0x7f0000003000, 0x7f0000001000);
+  t->reallocate(1500, {5, UINT64_MAX, 0x7f0000003000}, 0x7f0000001000);
   const ThreadChunk::Access list[] = {{0x7f0000003010, 0, false},
                                       {0x7f0000004ff0, 12, true},
                                       {0x7f0000004000, 0, false},
@@ -357,7 +357,7 @@ TEST_F(Trace, AllocationsComeBackWhatTheyAre) {
       const uint64_t site = i % 10 ? 0x8877665544332211 : random();
       const uint64_t context = i % 30 < 20 ? 0 : 0x1020304050607080 + static_cast<uint64_t>(i % 3);
       if (i % 17 == 5)
-        t->reallocate(now, site, bytes, address, 77, context);
+        t->reallocate(now, {site, bytes, address, context}, 77);
       else
         t->allocate(now, site, bytes, address, context);
       made.push_back({now, site, bytes, address, context});

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// history_queries.cpp reads what the history knows.
+#include "runtime/database/history.h"
+#include "runtime/database/rows.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace smalloc::database {
+
+std::vector<Program> History::programs() {
+  std::vector<Program> list;
+  for (const Row &row :
+       connection_->query("SELECT build_id, path, first_seen_ns, last_seen_ns, "
+                          "(SELECT count(*) FROM runs WHERE program = build_id), "
+                          "(SELECT count(*) FROM analyses WHERE program = build_id), "
+                          "(SELECT count(*) FROM directives WHERE program = build_id) "
+                          "FROM programs ORDER BY last_seen_ns DESC, build_id"))
+    list.push_back({text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]),
+                    integer_of(row[4]), integer_of(row[5]), integer_of(row[6])});
+  return list;
+}
+
+std::vector<Machine> History::machines() {
+  std::vector<Machine> list;
+  for (const Row &row : connection_->query("SELECT host, profile, cpu, processors, memory_bytes, "
+                                           "last_seen_ns FROM machines ORDER BY host"))
+    list.push_back({text_of(row[0]), text_of(row[1]), text_of(row[2]), integer_of(row[3]),
+                    integer_of(row[4]), integer_of(row[5])});
+  return list;
+}
+
+std::vector<Run> History::read_runs(const std::string &condition,
+                                    const std::vector<Value> &parameters) {
+  std::vector<Run> list;
+  std::map<int64_t, size_t> at;
+  for (const Row &row : connection_->query(
+           fmt::format(
+               "SELECT runs.id, programs.path, {} FROM runs "
+               "JOIN programs ON programs.build_id = runs.program {} ORDER BY started_ns, runs.id",
+               column_names<Run>("runs."), condition),
+           parameters)) {
+    Run r;
+    r.id = integer_of(row[0]);
+    r.path = text_of(row[1]);
+    read_columns(row, 2, r);
+    at[r.id] = list.size();
+    list.push_back(std::move(r));
+  }
+  for (const Row &row : connection_->query(
+           fmt::format("SELECT run, {} FROM validations JOIN runs ON runs.id = validations.run "
+                       "{} ORDER BY run, site, context",
+                       column_names<Validation>("validations."), condition),
+           parameters))
+    if (const auto found = at.find(integer_of(row[0])); found != at.end())
+      read_columns(row, 1, list[found->second].validations.emplace_back());
+  return list;
+}
+
+std::vector<Run> History::runs(const std::string &program) {
+  return program.empty() ? read_runs("", {}) : read_runs("WHERE runs.program = $1", {program});
+}
+
+std::optional<Run> History::run(int64_t id) {
+  auto list = read_runs("WHERE runs.id = $1", {id});
+  return list.empty() ? std::optional<Run>() : std::move(list.front());
+}
+
+std::vector<Analysis> History::analyses(const std::string &program) {
+  const std::string condition = program.empty() ? "" : "WHERE analyses.program = $1";
+  const std::vector<Value> parameters =
+      program.empty() ? std::vector<Value>() : std::vector<Value>{program};
+  std::vector<Analysis> list;
+  std::map<int64_t, size_t> at;
+  for (const Row &row : connection_->query(
+           fmt::format("SELECT analyses.id, programs.path, {} FROM analyses JOIN programs ON "
+                       "programs.build_id = analyses.program {} ORDER BY created_ns, analyses.id",
+                       column_names<Analysis>("analyses."), condition),
+           parameters)) {
+    Analysis a;
+    a.id = integer_of(row[0]);
+    a.path = text_of(row[1]);
+    read_columns(row, 2, a);
+    at[a.id] = list.size();
+    list.push_back(std::move(a));
+  }
+  for (const Row &row : connection_->query(
+           fmt::format("SELECT analysis, {} FROM rankings JOIN analyses ON analyses.id = "
+                       "rankings.analysis {} ORDER BY analysis, rank",
+                       column_names<RankedCategory>("rankings."), condition),
+           parameters))
+    if (const auto found = at.find(integer_of(row[0])); found != at.end())
+      read_columns(row, 1, list[found->second].ranking.emplace_back());
+  return list;
+}
+
+std::optional<directives::File> History::directives(const std::string &program) {
+  directives::File file;
+  for (const Row &row : connection_->query("SELECT site, context, page_shift, rank, superpages, "
+                                           "pmb_percent, numa, comment, validated, held "
+                                           "FROM directives WHERE program = $1",
+                                           {program})) {
+    directives::Entry entry;
+    const std::string context = text_of(row[1]);
+    entry.page_shift = static_cast<unsigned>(integer_of(row[2]));
+    entry.rank = static_cast<uint64_t>(integer_of(row[3]));
+    entry.superpages = static_cast<uint64_t>(integer_of(row[4]));
+    entry.pmb_percent = real_of(row[5]);
+    entry.numa = text_of(row[6]);
+    entry.comment = text_of(row[7]);
+    entry.validated = static_cast<uint64_t>(integer_of(row[8]));
+    entry.held = static_cast<uint64_t>(integer_of(row[9]));
+    file.entries[key_of_directive(text_of(row[0]), context)] = entry;
+  }
+  if (file.entries.empty())
+    return std::nullopt;
+  for (const Row &row : connection_->query(
+           "SELECT name, value FROM directive_headers WHERE program = $1", {program}))
+    file.header[text_of(row[0])] = text_of(row[1]);
+  file.header["program"] = program;
+  directives::give_ranks(file);
+  return file;
+}
+
+std::vector<std::string> History::programs_like(const std::string &prefix) {
+  std::vector<std::string> list;
+  for (const Program &program : programs())
+    if (program.build_id.starts_with(prefix))
+      list.push_back(program.build_id);
+  return list;
+}
+
+std::vector<Run> History::forgotten_runs() {
+  std::vector<Run> list;
+  for (const auto &row :
+       connection_->query("SELECT program, host, pid, started_ns FROM forgotten_runs "
+                          "ORDER BY program, host, pid, started_ns")) {
+    Run run;
+    run.program = text_of(row.at(0));
+    run.host = text_of(row.at(1));
+    run.pid = integer_of(row.at(2));
+    run.started_ns = integer_of(row.at(3));
+    list.push_back(run);
+  }
+  return list;
+}
+
+} // namespace smalloc::database
