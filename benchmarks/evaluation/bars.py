@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """bars.py draws grouped bars: a group of bars a label, a colour a series."""
+
 from pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 
 SKY, YELLOW = "#56b4e9", "#f0e442"  # of the same palette
@@ -19,7 +20,15 @@ def grouped(axes, labels, series, width=0.8):
 
 
 def legend_above(axes, columns, **options):
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, borderaxespad=0.2, handlelength=1.4, columnspacing=1.2, **options)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=columns,
+        borderaxespad=0.2,
+        handlelength=1.4,
+        columnspacing=1.2,
+        **options
+    )
 
 
 def panels_below_legend(drawing, columns, rows_of_legend=1, **options):

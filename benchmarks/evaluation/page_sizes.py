@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """page_sizes.py has the trials of the figures after Korn and Chang: programs of benchmarks/suite.json under
 the page sizes that this system has (smalloc study), and the same programs under today's allocators."""
+
 import json
 import math
 from functools import partial
@@ -10,24 +11,77 @@ from evaluation.lab import ROOT
 
 SECTION = "Korn and Chang 2007"
 # Like the source's, one group computes with integers and pointers and one with floating point.
-GROUPS = {"integer": ("bfs", "hash_probe", "list", "unordered_map", "lz"),
-          "floating point": ("spmv", "colsum", "vector_gather", "stream", "bodies")}
-MORE = {"integer": ("gups", "tree", "csr_graph", "ordered_map", "hash_join"),
-        "floating point": ("transpose", "grid", "conjugate_gradient", "fft", "particles")}
-QUICK = {"bfs": ["19", "4"], "hash_probe": ["23"], "list": ["1000000"], "unordered_map": ["800000"], "lz": ["4"], "spmv": ["19", "25"],
-         "colsum": ["20000"], "vector_gather": ["3000000"], "stream": ["100", "4"], "bodies": ["200", "400"]}
-PEERS = {"base": "glibc, base pages", "thp": "glibc, hugetlb=1", "jemalloc-thp": "jemalloc, thp:always", "mimalloc": "mimalloc"}
-TITLES = {"base": "base pages", "64k": "64 KiB", "thp": "2 MiB for everything", "auto": "smalloc's choice", "hugetlb": "2 MiB of the pool",
-          "1g": "1 GiB of the pool"}
+GROUPS = {
+    "integer": ("bfs", "hash_probe", "list", "unordered_map", "lz"),
+    "floating point": ("spmv", "colsum", "vector_gather", "stream", "bodies"),
+}
+MORE = {
+    "integer": ("gups", "tree", "csr_graph", "ordered_map", "hash_join"),
+    "floating point": ("transpose", "grid", "conjugate_gradient", "fft", "particles"),
+}
+QUICK = {
+    "bfs": ["19", "4"],
+    "hash_probe": ["23"],
+    "list": ["1000000"],
+    "unordered_map": ["800000"],
+    "lz": ["4"],
+    "spmv": ["19", "25"],
+    "colsum": ["20000"],
+    "vector_gather": ["3000000"],
+    "stream": ["100", "4"],
+    "bodies": ["200", "400"],
+}
+PEERS = {
+    "base": "glibc, base pages",
+    "thp": "glibc, hugetlb=1",
+    "jemalloc-thp": "jemalloc, thp:always",
+    "mimalloc": "mimalloc",
+}
+TITLES = {
+    "base": "base pages",
+    "64k": "64 KiB",
+    "thp": "2 MiB for everything",
+    "auto": "smalloc's choice",
+    "hugetlb": "2 MiB of the pool",
+    "1g": "1 GiB of the pool",
+}
 COMPARED = ("64k", "thp", "auto")  # with base pages, where the system has them
 
 # Korn and Chang, POWER5+, 16 MiB pages against 4 KiB. Table 4: geometric means and the best of the speed-ups.
 PAPER_SPEED = {"integer": {"64k": 1.071, "16m": 1.079}, "floating point": {"64k": 1.103, "16m": 1.111}}
 PAPER_BEST = {"64k": 1.469, "16m": 1.509}
 # Appendix A: MB at most with 4 KiB and with 16 MiB pages, in the order of its rows.
-PAPER_MAXIMUM = ((571, 577), (847, 864), (924, 929), (838, 848), (19, 33), (39, 49), (175, 177), (96, 112), (66, 80), (118, 129), (304, 321),
-                 (323, 325), (873, 897), (7, 49), (670, 673), (484, 495), (13, 17), (623, 1011), (122, 129), (45, 49), (634, 641), (604, 625),
-                 (2, 17), (159, 161), (829, 836), (33, 33), (409, 416), (692, 703), (67, 81))
+PAPER_MAXIMUM = (
+    (571, 577),
+    (847, 864),
+    (924, 929),
+    (838, 848),
+    (19, 33),
+    (39, 49),
+    (175, 177),
+    (96, 112),
+    (66, 80),
+    (118, 129),
+    (304, 321),
+    (323, 325),
+    (873, 897),
+    (7, 49),
+    (670, 673),
+    (484, 495),
+    (13, 17),
+    (623, 1011),
+    (122, 129),
+    (45, 49),
+    (634, 641),
+    (604, 625),
+    (2, 17),
+    (159, 161),
+    (829, 836),
+    (33, 33),
+    (409, 416),
+    (692, 703),
+    (67, 81),
+)
 
 
 def repeats(mode):
@@ -36,7 +90,9 @@ def repeats(mode):
 
 def programs(mode):
     """(group, program of the suite with its arguments)."""
-    suite = {p["name"]: p for p in json.loads((ROOT / "benchmarks" / "suite.json").read_text(encoding="utf-8"))["programs"]}
+    suite = {
+        p["name"]: p for p in json.loads((ROOT / "benchmarks" / "suite.json").read_text(encoding="utf-8"))["programs"]
+    }
     for group, names in GROUPS.items():
         for name in names + (MORE[group] if mode == "full" else ()):
             yield group, {**suite[name], "args": QUICK[name] if mode == "quick" else suite[name]["args"]}
@@ -48,9 +104,16 @@ def key(program, mode):
 
 def study(program, lab):
     command = lab.compile_bench(program, "plain") + program["args"]
-    report = json.loads(lab.call([lab.smalloc, "study", "-q", "-r", repeats(lab.mode), "--interval", "0.1", "--json", "--", *command]).stdout)
-    return {"results": {r.pop("configuration"): r for r in report["commands"][0]["results"]}, "skipped": report["skipped"],
-            "no_events": report["no_events"]}
+    report = json.loads(
+        lab.call(
+            [lab.smalloc, "study", "-q", "-r", repeats(lab.mode), "--interval", "0.1", "--json", "--", *command]
+        ).stdout
+    )
+    return {
+        "results": {r.pop("configuration"): r for r in report["commands"][0]["results"]},
+        "skipped": report["skipped"],
+        "no_events": report["no_events"],
+    }
 
 
 def peer_key(program, configuration):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pages moved by interval in mg, by source of the counts."""
+
 from itertools import accumulate
 
 from evaluation import numa
@@ -9,7 +10,11 @@ NAME = "tikir-fig7"
 SECTION = numa.SECTION
 TITLE = "Pages of mg moved by interval, by source of the counts"
 SOURCE = "Tikir and Hollingsworth 2008, figure 7 (MG)"
-CAPTION = numa.HOW + " Pages of the kernel mg that smalloc's policy moved up to each interval. The source draws no numbers beside its curves."
+CAPTION = (
+    numa.HOW
+    + " Pages of the kernel mg that smalloc's policy moved up to each interval. The source draws no numbers "
+    "beside its curves."
+)
 SIZE = (7.6, 3.6)
 
 
@@ -19,16 +24,27 @@ def trials(mode):
 
 def rows(results, mode):
     schemes = results[numa.key("mg", mode)]["smalloc"]["schemes"]
-    return [{"source": source, "interval": at + 1, "moved": moved, "moved_so_far": total} for source in numa.SOURCES
-            for at, (moved, total) in enumerate(zip(schemes[source]["moved_per_interval"], accumulate(schemes[source]["moved_per_interval"])))]
+    return [
+        {"source": source, "interval": at + 1, "moved": moved, "moved_so_far": total}
+        for source in numa.SOURCES
+        for at, (moved, total) in enumerate(
+            zip(schemes[source]["moved_per_interval"], accumulate(schemes[source]["moved_per_interval"]))
+        )
+    ]
 
 
 def draw(drawing, table):
     axes = drawing.add_subplot()
     for source, colour in zip(numa.SOURCES, (*COLOURS[:5], GREY)):
         own = [row for row in table if row["source"] == source]
-        axes.plot([row["interval"] for row in own], [row["moved_so_far"] for row in own], label=numa.TITLES[source], color=colour, drawstyle="steps-post",
-                  linestyle="--" if source == "perfect" else "-")
+        axes.plot(
+            [row["interval"] for row in own],
+            [row["moved_so_far"] for row in own],
+            label=numa.TITLES[source],
+            color=colour,
+            drawstyle="steps-post",
+            linestyle="--" if source == "perfect" else "-",
+        )
     axes.set_xlabel("interval")
     axes.set_ylabel("pages moved so far")
     axes.legend()
@@ -39,6 +55,9 @@ def says(table):
     total = {source: max(row["moved_so_far"] for row in table if row["source"] == source) for source in numa.SOURCES}
     third = {row["source"]: row["moved_so_far"] for row in table if row["interval"] == max(last // 3, 1)}
     early = {s: 100 * third[s] / total[s] for s in numa.SOURCES if total[s]}
-    return [f"Cache misses make {early.get('cache-misses', 0):.0f} % of their moves in the first third of the intervals, perfect counts "
-            f"{early.get('perfect', 0):.0f} %.",
-            f"TLB misses move {total['tlb-misses']} pages in all, perfect counts {total['perfect']}."]
+    return [
+        f"Cache misses make {early.get('cache-misses', 0):.0f} % of their moves in the first third of the "
+        f"intervals, perfect counts "
+        f"{early.get('perfect', 0):.0f} %.",
+        f"TLB misses move {total['tlb-misses']} pages in all, perfect counts {total['perfect']}.",
+    ]
