@@ -89,8 +89,7 @@ def rates(configuration, lab):
 
 def micro_benchmark(lab):
     """The series of working sets that libhugetlbfs' script would measure, by pointer chases. On a busy machine the
-    command
-    ends with an error after the largest one, and the series has no result."""
+    command ends with an error after the largest one, and the series has no result."""
     done = subprocess.run(
         [lab.smalloc, "calibrate", "--tlbmiss-cost", "-v"], capture_output=True, text=True, check=False
     )
