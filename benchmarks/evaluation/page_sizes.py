@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """page_sizes.py has the trials of the figures after Korn and Chang: programs of benchmarks/suite.json under
-the page sizes that this system has (smalloc study), and the same programs under today's allocators."""
+the page sizes that this system has (smalloc study), and the same programs under today's allocators and
+under smalloc. Each run of these begins on memory that the guest has (bench_runs.warm)."""
 
 import json
 import math
@@ -36,6 +37,11 @@ PEERS = {
     "thp": "glibc, hugetlb=1",
     "jemalloc-thp": "jemalloc, thp:always",
     "mimalloc": "mimalloc",
+}
+OWN = {
+    "preload-superpage": "2 MiB for everything",
+    "preload": "smalloc, not recompiled",
+    "ours": "smalloc with the plugin",
 }
 TITLES = {
     "base": "base pages",
@@ -134,9 +140,13 @@ def study_trials(mode):
 
 def trials(mode):
     yield from study_trials(mode)
+    yield from run_trials(mode)
+
+
+def run_trials(mode):
     for number in range(1, repeats(mode) + 1):
         for _, program in programs(mode):
-            for configuration in PEERS:
+            for configuration in (*PEERS, *OWN):
                 yield f"{peer_key(program, configuration)}/round-{number}", partial(peer, program, configuration)
 
 

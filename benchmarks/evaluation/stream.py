@@ -77,7 +77,9 @@ def rates(configuration, lab):
         if configuration == "base":
             run = bench_runs.run_once(command, extra, None, base_pages=True)
         else:
-            run = bench_runs.run_checked(command, configuration, extra, argparse.Namespace(cpu=None), {}, 0)
+            # Superpages whose memory the host has: three arrays, and half as much again.
+            needed = (MIB[lab.mode] << 20) * 3 // 2
+            run = bench_runs.run_checked(command, configuration, extra, argparse.Namespace(cpu=None), {}, needed)
         report = json.loads(out.read_text(encoding="utf-8"))
     return {
         "superpages": run["superpages"],
