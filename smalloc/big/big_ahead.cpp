@@ -9,10 +9,10 @@
 // superpages, up to the window; the next unit is the new probe. The window bounds the waste. Units
 // given ahead that hold no data yet take at most max(kLeastWindow, 2 % of resident memory) for the
 // whole process. Objects that fill together share twice that: a program stops in the middle of a
-// unit on average. A unit is examined in sixteenths, so
-// that the next one is given before the program reaches it. Units that the program has filled
-// before the thread looked are skipped. A collapse saves none of their faults and waits for every
-// processor. The kernel refuses it (EAGAIN) for a unit in which another thread is faulting.
+// unit on average. A unit is examined in sixteenths, so that the next one is given before the
+// program reaches it. Units that the program has filled before the thread looked are skipped. A
+// collapse saves none of their faults and waits for every processor. The kernel refuses it (EAGAIN)
+// for a unit in which another thread is faulting.
 //
 // The helper thread calls look_ahead() (promotion_thread.cpp), never the program's threads.
 #include "smalloc/big/big_objects.h"
@@ -301,14 +301,19 @@ bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pag
     o.begun_pages = static_cast<uint16_t>(pages);
   }
   const bool grows = pages >= o.probe_pages + kGrowthPages;
+  const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
+  const bool measured = grows && pages >= least,
+             in_order = measured && fills_in_order(address(a, head + o.probe), pages);
   if (grows) {
-    grown += static_cast<unsigned>((pages - o.probe_pages) / (kPagesPerUnit / kUnitParts) + 1);
+    // A fill in any order (a hash table) fills all units at once: frequent looks would find nothing
+    // to give, so its growth does not ask for them.
+    if (in_order || !measured)
+      grown += static_cast<unsigned>((pages - o.probe_pages) / (kPagesPerUnit / kUnitParts) + 1);
     o.looks_without_growth = 0;
   } else if (o.looks_without_growth < kStillLooks)
     o.looks_without_growth++;
   o.probe_pages = static_cast<uint16_t>(pages);
-  const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
-  return grows && pages >= least && fills_in_order(address(a, head + o.probe), pages);
+  return in_order;
 }
 
 /// Examines one object and gives it units ahead. Returns about how many parts the program has

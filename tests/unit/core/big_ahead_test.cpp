@@ -180,6 +180,21 @@ TEST_F(BigAheadTest, AFillInAnotherOrderWaitsUntilItsProbeIsFull) {
   EXPECT_EQ(superpages_of(p), 2 * kLeastWindow);
 }
 
+/// A table that is filled at random: frequent looks would find nothing to give before its probe is
+/// full.
+TEST_F(BigAheadTest, AFillInAnyOrderAsksForNoFurtherLooks) {
+  char *p = make(100);
+  fill(p, 0, 60, 3);
+  EXPECT_TRUE(look()); // it may be in order still
+  for (size_t end = 300; end < 510; end += 30) {
+    fill(p, 0, end, 3);
+    EXPECT_FALSE(look()) << end;
+  }
+  fill(p, 0);
+  EXPECT_TRUE(look());
+  EXPECT_EQ(superpages_of(p), kLeastWindow);
+}
+
 TEST_F(BigAheadTest, NothingIsGivenWhileSuperpagesAreTooExpensive) {
   char *p = make(100);
   price.account(50000000);
