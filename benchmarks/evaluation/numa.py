@@ -9,6 +9,7 @@ from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
+from evaluation.bars import COLOURS, GREY, PAPER, grouped, legend_above
 from evaluation.lab import ROOT
 
 
@@ -166,6 +167,25 @@ def by_source(results, mode, what):
         for kernel in KERNELS
         for source in SOURCES
     ]
+
+
+def draw_by_source(panels, table, what, label, title_of_paper):
+    """Bars of each kernel by source: smalloc's numbers in the first panel, the paper's in the second."""
+    for axes, column, title in zip(panels, (what, f"paper_{what}"), ("", title_of_paper)):
+        series = {
+            TITLES[source]: (
+                [row[column] for row in table if row["source"] == source],
+                {**PAPER, "edgecolor": colour} if title else {"color": colour},
+            )
+            for source, colour in zip(SOURCES, (*COLOURS[:5], GREY))
+        }
+        grouped(axes, KERNELS, series)
+        axes.set_ylabel(label)
+        if title:
+            axes.set_title(title)
+            axes.tick_params(labelbottom=True)
+        else:
+            legend_above(axes, 6)
 
 
 def mean_by_source(table, what):

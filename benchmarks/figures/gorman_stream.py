@@ -118,7 +118,7 @@ def draw(drawing, table):
             [place + 0.2],
             [row["measured_percent"]],
             width=0.36,
-            **({**PAPER, "hatch": "...."} if paper else {"color": BLUE}),
+            **({**PAPER, "hatch": "\\\\\\\\"} if paper else {"color": BLUE}),
             label="measured" if not place else None,
         )
         if row.get("tolerance_percent"):

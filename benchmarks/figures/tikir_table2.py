@@ -53,7 +53,7 @@ def draw(drawing, table):
             "source's policy": (column("dominant_node_percent"), {"color": ORANGE}),
             "smalloc's policy": (column("smalloc_percent"), {"color": BLUE}),
             "paper: without": (column("paper_without_percent"), PAPER),
-            "paper: with migration": (column("paper_with_percent"), {**PAPER, "hatch": "...."}),
+            "paper: with migration": (column("paper_with_percent"), {**PAPER, "hatch": "xxxx"}),
         },
     )
     axes.set_ylabel("non-local accesses (%)")

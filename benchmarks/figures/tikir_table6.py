@@ -2,7 +2,6 @@
 """What each source of counts is worth: non-local accesses removed, and pages moved."""
 
 from evaluation import numa
-from evaluation.bars import COLOURS, GREY, PAPER, grouped, legend_above
 
 NAME = "tikir-table6-fig6"
 SECTION = numa.SECTION
@@ -40,25 +39,8 @@ def rows(results, mode):
 
 
 def draw(drawing, table):
-    for axes, what, title in zip(
-        drawing.subplots(2, 1, sharex=True, sharey=True),
-        ("reduction_percent", "paper_reduction_percent"),
-        ("", "the source's own programs and machine"),
-    ):
-        series = {
-            numa.TITLES[source]: (
-                [row[what] for row in table if row["source"] == source],
-                {"color": colour} if not title else {**PAPER, "edgecolor": colour},
-            )
-            for source, colour in zip(numa.SOURCES, (*COLOURS[:5], GREY))
-        }
-        grouped(axes, numa.KERNELS, series)
-        axes.set_ylabel("removed (%)")
-        if title:
-            axes.set_title(title)
-            axes.tick_params(labelbottom=True)
-        else:
-            legend_above(axes, 6)
+    panels = drawing.subplots(2, 1, sharex=True, sharey=True)
+    numa.draw_by_source(panels, table, "reduction_percent", "removed (%)", "the source's own programs and machine")
 
 
 def says(table):

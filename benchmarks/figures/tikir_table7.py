@@ -2,7 +2,6 @@
 """Time saved by migration, by source of the counts."""
 
 from evaluation import numa
-from evaluation.bars import COLOURS, GREY, PAPER, grouped, legend_above
 
 NAME = "tikir-table7"
 SECTION = numa.SECTION
@@ -26,25 +25,8 @@ def rows(results, mode):
 
 
 def draw(drawing, table):
-    for axes, what, title in zip(
-        drawing.subplots(2, 1, sharex=True),
-        ("faster_percent", "paper_faster_percent"),
-        ("", "the source's own programs, measured"),
-    ):
-        series = {
-            numa.TITLES[source]: (
-                [row[what] for row in table if row["source"] == source],
-                {"color": colour} if not title else {**PAPER, "edgecolor": colour},
-            )
-            for source, colour in zip(numa.SOURCES, (*COLOURS[:5], GREY))
-        }
-        grouped(axes, numa.KERNELS, series)
-        axes.set_ylabel("time saved (%)")
-        if title:
-            axes.set_title(title)
-            axes.tick_params(labelbottom=True)
-        else:
-            legend_above(axes, 6)
+    panels = drawing.subplots(2, 1, sharex=True)
+    numa.draw_by_source(panels, table, "faster_percent", "time saved (%)", "the source's own programs, measured")
 
 
 def says(table):

@@ -9,6 +9,29 @@
 #include <fmt/format.h>
 
 namespace smalloc::database {
+namespace {
+
+/// Reads records with their parts. A row of `owners` is the id, the program's path and the record's
+/// columns; a row of `parts` is the id of the owner and the part's columns.
+template <class Owner, class Part>
+std::vector<Owner> read_with_parts(const std::vector<Row> &owners, const std::vector<Row> &parts,
+                                   std::vector<Part> Owner::*parts_of) {
+  std::vector<Owner> list;
+  std::map<int64_t, size_t> at;
+  for (const Row &row : owners) {
+    Owner &owner = list.emplace_back();
+    owner.id = integer_of(row[0]);
+    owner.path = text_of(row[1]);
+    read_columns(row, 2, owner);
+    at[owner.id] = list.size() - 1;
+  }
+  for (const Row &row : parts)
+    if (const auto found = at.find(integer_of(row[0])); found != at.end())
+      read_columns(row, 1, (list[found->second].*parts_of).emplace_back());
+  return list;
+}
+
+} // namespace
 
 std::vector<Program> History::programs() {
   std::vector<Program> list;
@@ -34,29 +57,19 @@ std::vector<Machine> History::machines() {
 
 std::vector<Run> History::read_runs(const std::string &condition,
                                     const std::vector<Value> &parameters) {
-  std::vector<Run> list;
-  std::map<int64_t, size_t> at;
-  for (const Row &row : connection_->query(
-           fmt::format(
-               "SELECT runs.id, programs.path, {} FROM runs "
-               "JOIN programs ON programs.build_id = runs.program {} ORDER BY started_ns, runs.id",
-               column_names<Run>("runs."), condition),
-           parameters)) {
-    Run r;
-    r.id = integer_of(row[0]);
-    r.path = text_of(row[1]);
-    read_columns(row, 2, r);
-    at[r.id] = list.size();
-    list.push_back(std::move(r));
-  }
-  for (const Row &row : connection_->query(
-           fmt::format("SELECT run, {} FROM validations JOIN runs ON runs.id = validations.run "
-                       "{} ORDER BY run, site, context",
-                       column_names<Validation>("validations."), condition),
-           parameters))
-    if (const auto found = at.find(integer_of(row[0])); found != at.end())
-      read_columns(row, 1, list[found->second].validations.emplace_back());
-  return list;
+  return read_with_parts(
+      connection_->query(
+          fmt::format(
+              "SELECT runs.id, programs.path, {} FROM runs "
+              "JOIN programs ON programs.build_id = runs.program {} ORDER BY started_ns, runs.id",
+              column_names<Run>("runs."), condition),
+          parameters),
+      connection_->query(
+          fmt::format("SELECT run, {} FROM validations JOIN runs ON runs.id = validations.run "
+                      "{} ORDER BY run, site, context",
+                      column_names<Validation>("validations."), condition),
+          parameters),
+      &Run::validations);
 }
 
 std::vector<Run> History::runs(const std::string &program) {
@@ -72,28 +85,18 @@ std::vector<Analysis> History::analyses(const std::string &program) {
   const std::string condition = program.empty() ? "" : "WHERE analyses.program = $1";
   const std::vector<Value> parameters =
       program.empty() ? std::vector<Value>() : std::vector<Value>{program};
-  std::vector<Analysis> list;
-  std::map<int64_t, size_t> at;
-  for (const Row &row : connection_->query(
-           fmt::format("SELECT analyses.id, programs.path, {} FROM analyses JOIN programs ON "
-                       "programs.build_id = analyses.program {} ORDER BY created_ns, analyses.id",
-                       column_names<Analysis>("analyses."), condition),
-           parameters)) {
-    Analysis a;
-    a.id = integer_of(row[0]);
-    a.path = text_of(row[1]);
-    read_columns(row, 2, a);
-    at[a.id] = list.size();
-    list.push_back(std::move(a));
-  }
-  for (const Row &row : connection_->query(
-           fmt::format("SELECT analysis, {} FROM rankings JOIN analyses ON analyses.id = "
-                       "rankings.analysis {} ORDER BY analysis, rank",
-                       column_names<RankedCategory>("rankings."), condition),
-           parameters))
-    if (const auto found = at.find(integer_of(row[0])); found != at.end())
-      read_columns(row, 1, list[found->second].ranking.emplace_back());
-  return list;
+  return read_with_parts(
+      connection_->query(
+          fmt::format("SELECT analyses.id, programs.path, {} FROM analyses JOIN programs ON "
+                      "programs.build_id = analyses.program {} ORDER BY created_ns, analyses.id",
+                      column_names<Analysis>("analyses."), condition),
+          parameters),
+      connection_->query(
+          fmt::format("SELECT analysis, {} FROM rankings JOIN analyses ON analyses.id = "
+                      "rankings.analysis {} ORDER BY analysis, rank",
+                      column_names<RankedCategory>("rankings."), condition),
+          parameters),
+      &Analysis::ranking);
 }
 
 std::optional<directives::File> History::directives(const std::string &program) {
