@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# heap:auto under programs without the plugin. A small process starts no heap. Sparse objects cost
+# heap:auto under programs without the plugin. A small process starts no heap, unless it has
+# requested 16 MiB in small objects. Sparse objects cost
 # no memory, whether allocated, grown by realloc, or from a wrapper whose earlier objects were
 # filled. A process ends while the helper thread still has work, and its files keep their numbers.
 . "$(dirname "$0")/../support/lib.sh"
@@ -8,14 +9,21 @@
 need_thp
 build small -fno-builtin <<'C'
 #include "runtime_sites.h"
-int main(void) {
-  for (int i = 0; i < 200000; i++) free(malloc(100 + i % 300)); /* many requests, little live memory */
+int main(int argc, char **argv) {
+  (void)argc;
+  long requests = atol(argv[1]); /* little live memory */
+  size_t bytes = atol(argv[2]);
+  for (long i = 0; i < requests; i++) free(malloc(bytes + i % 300));
   printf("ours %d threads %zu\n", smalloc_is_ours(malloc(100)), status_kb("Threads:"));
   return 0;
 }
 C
-LD_PRELOAD=$LIB expect_status 0 ./small
+LD_PRELOAD=$LIB expect_status 0 ./small 40000 100 # 10 MiB
 expect_match out '^ours 0 threads 1$'
+LD_PRELOAD=$LIB expect_status 0 ./small 4000 100000 # 380 MiB, in few calls
+expect_match out '^ours 0 threads 1$'
+LD_PRELOAD=$LIB expect_status 0 ./small 100000 100 # 24 MiB
+expect_match out '^ours 1 threads 1$'
 # Peaks within the window: 2 % of resident memory, or two superpages, and the heaps' own memory.
 build sparse -fno-builtin <<'C'
 #include "runtime_sites.h"
