@@ -37,7 +37,7 @@ cd "$dir/members"
 ar x "$dir/all.a"
 is_cold='^(ctl|stats|prof.*|ckh|hpa.*|hpdata|psset|sec|background_thread|buf_writer|malloc_io|log|hook|inspect|test_hooks|safety_check|witness)\.'
 rm -f "$out"
-# libsmalloc intercepts the events of a thread after each 64 KiB it allocates, and each 64 KiB it
+# libsmalloc intercepts the events of a thread after each MiB it allocates, and each MiB it
 # frees.
 for member in $(ar t "$dir/all.a" | grep '^thread_event\.'); do
   objcopy --redefine-sym jepriv_tcache_gc_event_handler=jesys_tcache_gc_event_handler \

@@ -62,15 +62,11 @@ __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *other
   void *p = fill_at_direct(bytes);
   return p ? p : otherwise(bytes, argument);
 }
-/// Serves a site whose sizes vary: suitable requests go to the heap that joins neighbours.
+/// Serves a site whose sizes vary from the heap that joins neighbours. Separate, so that the path
+/// through the thread's cache saves no register.
 __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t bytes) {
-  if (smalloc::Runtime::joins(cell, bytes))
-    return g_runtime.joining_allocate(cell, bytes);
-  if (bytes >= smalloc::kSuperpageBytes ||
-      SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
-    return allocate_at_direct(bytes, cell);
-  void *p = take_at_direct(bytes);
-  return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
+  return bytes < smalloc::kSuperpageBytes ? g_runtime.joining_allocate(cell, bytes)
+                                          : allocate_at_direct(bytes, cell);
 }
 /// Serves malloc and operator new without the thread's cache. Separate, so that the path through
 /// the cache saves no register first.
@@ -79,10 +75,11 @@ __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *c
              ? nullptr
              : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
-/// At a site whose sizes vary, the thread's cache serves arrays that double as they grow.
+/// At a site whose sizes vary, the thread's cache serves arrays that double as they grow, and
+/// threads whose malloc joins nothing on superpages.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
-    if (smalloc::JoiningHeap::takes(bytes))
+    if (!smalloc::t_small.other_arena && smalloc::JoiningHeap::takes(bytes))
       return allocate_at_joining(cell, bytes);
     if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
       return allocate_at_direct(bytes, cell);

@@ -3,7 +3,7 @@
 // small_decay.cpp returns unused pages of the private jemalloc to the kernel. jemalloc lets them
 // decay (1 s, in steps), but reads the clock only once in a thousand of its slower calls. A program
 // that frees nearly everything and then allocates little would keep them. So libsmalloc runs the
-// decay at a thread's events (every 64 KiB allocated, every 64 KiB freed), at most once in kTickNs.
+// decay at a thread's events (every MiB allocated, every MiB freed), at most once in kTickNs.
 // A heap that has emptied returns all unused pages at once, since the program may never call again.
 // Emptied means: more pages are unused than used, and more than cache: allows. If the program needs
 // them again, the cost is less than that of freeing half of the heap.
@@ -20,7 +20,7 @@ decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_han
 namespace smalloc {
 namespace {
 constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time; jemalloc's own steps are 1/200
-constexpr unsigned kEventsPerSum = 64; ///< 4 MiB freed
+constexpr unsigned kEventsPerSum = 4;  ///< 4 MiB freed
 } // namespace
 
 template <class Visit> void SmallHeap::for_each_arena(Visit visit) {

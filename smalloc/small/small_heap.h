@@ -25,7 +25,7 @@ struct SmallThread {
   bool has_class_cache;
   bool class_cache_refused;
   bool direct_armed;
-  uint8_t looks; ///< events of this thread (64 KiB each), modulo 256; see kEventsPerLook
+  uint8_t looks; ///< events of this thread, modulo 256; see SmallHeap::tick()
   unsigned class_cache;
   unsigned class_generation;
   unsigned placed_bytes; ///< bytes allocated at sites with a NUMA hint and not yet counted
@@ -114,14 +114,10 @@ public:
   /// Stops allocation in the class heap for good. Idempotent.
   void freeze_class();
   bool class_frozen() const { return class_frozen_.load(std::memory_order_relaxed); }
-  /// Counts an event: jemalloc's thread state has reported another 64 KiB allocated or freed. Every
-  /// kEventsPerLook-th event purges memory that is unused for long enough or exceeds the limit.
-  /// Called without locks, from inside an allocation or a free.
-  void tick(jemalloc_thread *tsd, bool freed) {
-    if (SMALLOC_UNLIKELY(++t_small.looks % kEventsPerLook == 0))
-      look(tsd, freed, t_small.looks);
-  }
-  static constexpr uint64_t kTickBytes = uint64_t{64} << 10; ///< jemalloc's own event interval
+  /// Handles an event: jemalloc's thread state has reported another MiB allocated or freed. Purges
+  /// memory that is unused for long enough or exceeds the limit. Called without locks, from inside
+  /// an allocation or a free.
+  void tick(jemalloc_thread *tsd, bool freed) { look(tsd, freed, ++t_small.looks); }
   /// Purges the unused pages of all arenas. jemalloc does not report how many.
   void purge();
   /// Calls purge() after it has emptied the calling thread's caches, and tries the pages again that
@@ -149,7 +145,6 @@ private:
   static constexpr size_t kLongGrowthBytes = size_t{16} << 20;
   /// Live bytes of an arena from which it grows by kLongGrowthBytes at a time.
   static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
-  static constexpr unsigned kEventsPerLook = 4; ///< reading the clock costs about 30 ns
   void look(jemalloc_thread *tsd, bool freed, unsigned events);
   void wait_for_forks() const;
   bool bind_thread();
