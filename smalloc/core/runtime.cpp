@@ -392,9 +392,12 @@ bool Runtime::start_heaps() {
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
   // If small objects are charged to their sites, every free() has to call release().
-  if (!g_accounts.tracks_small())
-    g_range.main_heap_bytes.store(region_.slice_start(Slice::kClass) - region_.start(),
-                                  std::memory_order_release);
+  if (!g_accounts.tracks_small()) {
+    const size_t main_bytes = region_.slice_start(Slice::kClass) - region_.start();
+    g_range.main_heap_bytes.store(main_bytes, std::memory_order_release);
+    if (strategy_ == HeapStrategy::kAuto)
+      g_bitmap_heap.start(region_, main_bytes);
+  }
   if (o.debug) {
     TextBuffer<256> text;
     text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");
@@ -447,6 +450,7 @@ void Runtime::before_fork() {
     g_node_heaps.lock_promotion();
     big_.lock_all();
     g_small.lock_all();
+    g_bitmap_heap.lock_all();
     g_node_heaps.lock_all();
     g_accounts.lock();
     ObjectPlacement::lock_nodes();
@@ -465,6 +469,7 @@ void Runtime::unlock_after_fork(bool in_child) {
   ObjectPlacement::unlock_nodes();
   g_accounts.unlock();
   g_node_heaps.unlock_all();
+  g_bitmap_heap.unlock_all();
   g_small.unlock_all();
   big_.unlock_all();
   g_node_heaps.unlock_promotion();

@@ -18,6 +18,7 @@
 #include "smalloc/pages/mapped_ranges.h"
 #include "smalloc/process/run_costs.h"
 #include "smalloc/sites/site_accounts.h"
+#include "smalloc/small/bitmap_heap.h"
 #include "smalloc/small/joining_heap.h"
 #include "smalloc/small/small_heap.h"
 
@@ -143,14 +144,25 @@ public:
     return JoiningHeap::takes_any(bytes) && !t_small.other_arena &&
            strategy_ == HeapStrategy::kAuto && !g_accounts.tracks_small();
   }
-  /// Allocates from the program's malloc. `cell`: nullptr for a request without a site. nullptr: it
-  /// has no memory. When a thread has requested
-  /// JoiningHeap::kLookBytes, they are counted for the calling site. REQUIRES: joins(cell, bytes).
+  /// Allocates from the bitmap heap, which a process starts when it is no longer small. nullptr:
+  /// the program's malloc has to serve. REQUIRES: 0 < bytes <= BitmapHeap::kMostBytes.
+  void *bitmap_allocate(size_t bytes) {
+    if (SMALLOC_LIKELY(g_bitmap_heap.runs()))
+      return g_bitmap_heap.allocate(bytes);
+    return stays_small(bytes) ? nullptr : first_bitmap_allocate(bytes);
+  }
+  /// Allocates where freed neighbours are joined: small objects in the bitmap heap, others in the
+  /// program's malloc. `cell`: nullptr for a request without a site. nullptr: no memory. When a
+  /// thread has requested JoiningHeap::kLookBytes, they are counted for the calling site.
+  /// REQUIRES: joins(cell, bytes).
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
-    void *p = g_next.malloc(bytes);
+    void *p = bytes <= BitmapHeap::kMostBytes ? bitmap_allocate(bytes) : nullptr;
+    const bool ours = p != nullptr;
+    if (!ours)
+      p = g_next.malloc(bytes);
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
     if (SMALLOC_UNLIKELY(t_small.joined_bytes >= JoiningHeap::kLookBytes))
-      look_at_joining_heap(cell, p, bytes);
+      look_at_joining_heap(cell, ours ? nullptr : p, bytes);
     return p;
   }
   /// Serves a request of a site. nullptr: the program's malloc has to serve.
@@ -317,6 +329,8 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
+  SMALLOC_COLD void *first_bitmap_allocate(size_t bytes);
+  void *resize_in_bitmap_heap(void *p, size_t bytes);
   SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes);
   SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();

@@ -214,6 +214,12 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   if (cell)
     count_requested(cell, requested);
   t_small.joined_bytes = 0;
+  if (!p) { // the bitmap heap served
+    g_bitmap_heap.sweep();
+    if (__smalloc_v1_pending)
+      promote_by_time();
+    return;
+  }
   // A budget limits the superpages that libsmalloc gives; it includes none of malloc's heap. After
   // mlockall(MCL_FUTURE) all that the break moves over is resident at once.
   if (future_lock() == FutureLock::kNone && options_.pages != PageBacking::kBase &&

@@ -259,6 +259,7 @@ size_t Runtime::trim() {
     return 0;
   uint64_t before = counters().pages_released.get();
   big_.trim();
+  g_bitmap_heap.trim();
   g_small.trim();
   if (g_node_heaps.ready())
     g_node_heaps.pages().purge_again();

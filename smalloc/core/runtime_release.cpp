@@ -22,7 +22,10 @@ constexpr size_t kMostCopied = size_t{16} << 20;
 
 void Runtime::release(void *p) {
   if (SMALLOC_LIKELY(g_range.offset(p) < g_range.main_heap_bytes.load(std::memory_order_relaxed))) {
-    g_small.release(p);
+    if (g_bitmap_heap.owns(g_range.offset(p)))
+      g_bitmap_heap.release(p);
+    else
+      g_small.release(p);
     return;
   }
   auto at = reinterpret_cast<uintptr_t>(p);
@@ -96,6 +99,8 @@ bool Runtime::refuse(const char *call, const void *p) {
 }
 
 size_t Runtime::usable_bytes(const void *p) {
+  if (g_bitmap_heap.owns(g_range.offset(p)))
+    return g_bitmap_heap.usable_bytes(p);
   if (reinterpret_cast<uintptr_t>(p) < region_.slice_start(Slice::kBigBase))
     return g_small.usable_bytes(p);
   return big_.usable_bytes(p);
@@ -179,6 +184,20 @@ void *Runtime::copy_of_big(const void *p, size_t bytes) {
   return big_allocate(request, account);
 }
 
+/// Resizes an object of the heap that joins neighbours; nullptr: another heap serves the new size.
+void *Runtime::resize_in_bitmap_heap(void *p, size_t bytes) {
+  if (void *r = g_bitmap_heap.resize(p, bytes))
+    return r;
+  void *r = bytes <= BitmapHeap::kMostBytes && JoiningHeap::takes(bytes)
+                ? g_bitmap_heap.allocate(bytes)
+                : nullptr;
+  if (r) {
+    memcpy(r, p, min_of(g_bitmap_heap.usable_bytes(p), bytes));
+    g_bitmap_heap.release(p);
+  }
+  return r;
+}
+
 void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell) {
   int saved = errno;
   if (bytes > PTRDIFF_MAX) {
@@ -204,7 +223,9 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
       return nullptr;
     }
     const size_t before = tracked && note.weight ? usable_bytes(p) : 0;
-    if (bytes < kSuperpageBytes)
+    if (g_bitmap_heap.owns(g_range.offset(p)))
+      r = resize_in_bitmap_heap(p, bytes);
+    else if (bytes < kSuperpageBytes)
       r = slice == Slice::kClass  ? g_small.class_resize(p, bytes)
           : slice == Slice::kNode ? g_node_heaps.resize(p, bytes)
                                   : g_small.resize(p, bytes);

@@ -157,6 +157,18 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
   return true;
 }
 
+/// Starts the heaps if the process has outgrown the program's malloc, and allocates.
+void *Runtime::first_bitmap_allocate(size_t bytes) {
+  if (is_off() || (!g_small.ready() && !outgrown_.load(std::memory_order_relaxed) &&
+                   !outgrows_program_malloc(bytes)))
+    return nullptr;
+  options();
+  if (strategy_ != HeapStrategy::kAuto || (!ready() && !wait_for_start()) || !sites_served_ ||
+      !g_small.start())
+    return nullptr;
+  return g_bitmap_heap.allocate(bytes);
+}
+
 /// Waits for another thread that starts the heaps, which takes a millisecond: objects from the
 /// program's malloc would stay there. The wait is bounded, since the starting thread may need a
 /// lock that this one holds. False: the heaps do not run, or this thread is starting them.

@@ -87,6 +87,8 @@ __attribute__((noinline)) void free_ours(void *p) {
   smalloc::g_known_pages.learn(p, offset);
 }
 __attribute__((noinline)) void free_outside_slabs(void *p, uint64_t page) {
+  if (smalloc::g_bitmap_heap.owns(g_range.offset(p)))
+    return smalloc::g_bitmap_heap.release(p);
   if (!smalloc::put_larger_into_thread_cache(p, page))
     free_ours(p);
 }

@@ -43,15 +43,29 @@ uint64_t superpages_now() {
 
 uint64_t percent(uint64_t part, uint64_t whole) { return whole ? part * 100 / whole : 0; }
 
+/// Stores the live bytes of small objects, and how many were ever allocated. Objects of the bitmap
+/// heap are not counted one by one.
+void small_statistics(uint64_t &live, uint64_t &objects) {
+  uint64_t spans, in_spans;
+  g_small.statistics(live, objects);
+  g_bitmap_heap.statistics(spans, in_spans);
+  live -= min_of(live, spans - in_spans);
+}
+
 void heap_rows(Table &t) {
   Counters &c = g_runtime.counters();
-  uint64_t small_live, small_objects;
-  g_small.statistics(small_live, small_objects);
+  uint64_t small_live, small_objects, spans, in_spans;
+  small_statistics(small_live, small_objects);
   row(t, "small objects").number(small_objects).put(" allocated, ").bytes(small_live);
   t.put(" live in pages of ").bytes(footprint_bytes());
   t.put(", at most ")
       .bytes(c.small_bytes_peak.get() + c.class_bytes_peak.get() + c.node_bytes_peak.get())
       .put_char('\n');
+  g_bitmap_heap.statistics(spans, in_spans);
+  if (spans) {
+    row(t, "  of varying sizes").bytes(in_spans).put(" live in spans of ").bytes(spans);
+    t.put_char('\n');
+  }
   const uint64_t idle =
       c.small_idle_bytes.get() + c.class_idle_bytes.get() + c.node_idle_bytes.get();
   if (const uint64_t backed = footprint_bytes() + idle) {
@@ -356,7 +370,7 @@ void fill_statistics(smalloc_statistics &out) {
   smalloc_statistics s = {};
   Counters &c = g_runtime.counters();
   uint64_t objects;
-  g_small.statistics(s.small_live_bytes, objects);
+  small_statistics(s.small_live_bytes, objects);
   s.small_footprint_bytes = footprint_bytes();
   s.big_objects = c.big_objects.get();
   s.big_objects_now = c.big_objects_now.get();

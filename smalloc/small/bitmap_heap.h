@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bitmap_heap.h serves small objects of sites whose request size is not constant, under heap:auto.
+// Size classes keep freed objects apart by class, so a program whose sizes drift from 112 to 176
+// bytes takes 1.3 times the memory. Here a freed object joins its free neighbours (BitmapSpan), and
+// a thread's cache serves most calls. The spans are large objects of the private jemalloc, so its
+// arenas share their superpages with the size classes.
+#ifndef SMALLOC_SMALL_BITMAP_HEAP_H
+#define SMALLOC_SMALL_BITMAP_HEAP_H
+
+#include "smalloc/base/folded.h"
+#include "smalloc/base/spin_lock.h"
+#include "smalloc/pages/region.h"
+#include "smalloc/small/bitmap_span.h"
+
+namespace smalloc {
+
+/// Free objects of one thread, in lists by their granules. A cached object does not join its
+/// neighbours. So a list may only be as long as the thread's requests of that size justify.
+struct BitmapCache {
+  static constexpr unsigned kMostGranules = 128; ///< 2 KiB
+  static constexpr unsigned kMostBatch = 32, kBatchBytes = 4096;
+  void *head[kMostGranules + 1];
+  uint8_t count[kMostGranules + 1];
+  /// Objects that the next refill takes less one. Each refill doubles it, each sweep halves it.
+  uint8_t batch_less_one[kMostGranules + 1];
+  unsigned batch(unsigned n) const { return batch_less_one[n] + 1u; }
+  /// Objects above which half of a list is returned.
+  unsigned limit(unsigned n) const { return 2 * batch(n); }
+  void double_batch(unsigned n) {
+    const unsigned fit = kBatchBytes / static_cast<unsigned>(BitmapSpan::kGranuleBytes) / n,
+                   most = fit > kMostBatch ? kMostBatch : fit, twice = 2 * batch(n);
+    batch_less_one[n] = static_cast<uint8_t>((twice < most ? twice : most) - 1);
+  }
+};
+
+/// The heap. Thread safe; a thread's cache is its own.
+class BitmapHeap {
+public:
+  static constexpr size_t kMostBytes = 8192;
+
+  /// Stores the table of spans. False: no memory for it; the heap then serves nothing. `main_bytes`:
+  /// the part of the region that the private jemalloc's arenas take their extents from.
+  bool start(Region &region, size_t main_bytes);
+  bool runs() const { return folded(covered_bytes_) != 0; }
+  /// True if `p`, `offset` bytes from the region's start, lies in a span.
+  bool owns(size_t offset) const {
+    return offset < folded(covered_bytes_) &&
+           spans_[offset / BitmapSpan::kBytes].load(std::memory_order_relaxed);
+  }
+  /// Allocates `bytes`, aligned to 16. nullptr: the heap does not run, or has no memory. REQUIRES:
+  /// 0 < bytes <= kMostBytes.
+  void *allocate(size_t bytes) {
+    const unsigned n = granules(bytes);
+    BitmapCache *cache = t_cache;
+    if (SMALLOC_LIKELY(cache && n <= BitmapCache::kMostGranules))
+      if (void *p = cache->head[n]) {
+        cache->head[n] = *static_cast<void **>(p);
+        cache->count[n]--;
+        return p;
+      }
+    return refill(n);
+  }
+  /// Frees an object. REQUIRES: owns() its offset.
+  void release(void *p) {
+    const unsigned n = BitmapSpan::of(p)->granules_of(p);
+    BitmapCache *cache = t_cache;
+    if (SMALLOC_UNLIKELY(!cache || n - 1 >= BitmapCache::kMostGranules ||
+                         cache->count[n] >= cache->limit(n)))
+      return release_slowly(p, n);
+    *static_cast<void **>(p) = cache->head[n];
+    cache->head[n] = p;
+    cache->count[n]++;
+  }
+  /// Returns the object if it could be resized in place, else nullptr. REQUIRES: owns() its offset.
+  void *resize(void *p, size_t bytes);
+  size_t usable_bytes(const void *p) const {
+    return BitmapSpan::of(p)->granules_of(p) * BitmapSpan::kGranuleBytes;
+  }
+  /// Returns cached objects of sizes that the calling thread requests rarely. To be called after
+  /// each 256 KiB of requests.
+  void sweep();
+  /// Returns the calling thread's cached objects, and unused spans to jemalloc.
+  void trim();
+  /// Bytes of all spans, and of the objects in them. Those in threads' caches count as objects.
+  void statistics(uint64_t &span_bytes, uint64_t &live_bytes);
+
+  void lock_all() { lock_.lock(); }
+  void unlock_all() { lock_.unlock(); }
+
+private:
+  /// Spans by the longest free run that they may have, in granules; the last list has all longer
+  /// ones.
+  static constexpr unsigned kLists = BitmapCache::kMostGranules + 2;
+  static unsigned granules(size_t bytes) {
+    return static_cast<unsigned>((bytes + BitmapSpan::kGranuleBytes - 1) /
+                                 BitmapSpan::kGranuleBytes);
+  }
+  void *refill(unsigned n);
+  void release_slowly(void *p, unsigned n);
+  unsigned take(unsigned n, unsigned most, void **objects);
+  BitmapSpan *find(unsigned n) const;
+  bool grow();
+  bool give(void *p, BitmapSpan *&unused);
+  void return_list(BitmapCache &cache, unsigned n, unsigned keep, BitmapSpan *&unused);
+  void return_spans(BitmapSpan *unused);
+  void insert(BitmapSpan *span);
+  void remove(BitmapSpan *span);
+  void place(BitmapSpan *span);
+  BitmapCache *make_cache();
+  static void end_cache(void *cache);
+
+  static __thread BitmapCache *t_cache __attribute__((tls_model("initial-exec")));
+  Region *region_ = nullptr;
+  std::atomic<uint8_t> *spans_ = nullptr; ///< by offset in the region: true for a span
+  std::atomic<size_t> covered_bytes_{0};  ///< 0: does not run
+  SpinLock lock_;
+  BitmapSpan *list_[kLists] = {};
+  uint64_t filled_[(kLists + 63) / 64] = {}; ///< bit per list: not empty
+  BitmapSpan *spare_ = nullptr;              ///< one empty span, in a list as the others
+  uint64_t span_count_ = 0, free_granules_ = 0;
+};
+extern BitmapHeap g_bitmap_heap SMALLOC_NEAR;
+
+} // namespace smalloc
+#endif
