@@ -5,6 +5,7 @@
 // callback adds those of the pointers that it moves.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/LlvmVersions.h"
+#include "passes/ir/TypeTags.h"
 #include "passes/pointers/PointerOrigins.h"
 #include "passes/sites/AllocationSites.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/SiteNumbering.h"
-#include "passes/ir/MemberPaths.h"
+#include "passes/ir/RecordedPointees.h"
 #include "passes/ir/UnitName.h"
 #include "passes/sites/AllocationSites.h"
 #include "passes/sites/AllocationWrappers.h"
