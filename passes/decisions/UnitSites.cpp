@@ -5,6 +5,7 @@
 #include "passes/decisions/FullyInitialised.h"
 #include "passes/decisions/SiteText.h"
 #include "passes/ir/InstructionCount.h"
+#include "passes/loops/CallersLoops.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/sites/SiteVariable.h"
 #include "passes/sites/WrapperCalls.h"
