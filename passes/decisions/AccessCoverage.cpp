@@ -110,39 +110,50 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
   return Out;
 }
 
-Error writeCoverageJson(const Module &M, const UnitDecisions &Verdicts, StringRef Directory) {
-  auto Hex = [](uint64_t Key) { return utohexstr(Key, /*LowerCase=*/true, /*Width=*/16); };
-  json::Array Named, Flows, Sites, Elsewhere;
-  const AccessCoverage &C = Verdicts.Coverage;
-  AccessCount All, Attributed, Unnamed;
-  auto ByFunction = [&](const std::map<std::string, AccessCount> &Counts, AccessCount &Sum) {
-    json::Object Out;
-    for (const auto &[Function, Count] : Counts) {
-      Out[Function] = json::Object{{"accesses", Count.InLoops}, {"runs", Count.Runs}};
-      Sum += Count;
-    }
-    All += Sum;
-    return Out;
-  };
-  json::Object AttributedIn = ByFunction(C.Attributed, Attributed),
-               UnnamedIn = ByFunction(C.Unnamed, Unnamed);
-  for (const auto &[Where, Count] : C.Named) {
+/// Returns \p Counts by function, and adds them to \p Sum.
+static json::Object byFunction(const std::map<std::string, AccessCount> &Counts, AccessCount &Sum) {
+  json::Object Out;
+  for (const auto &[Function, Count] : Counts) {
+    Out[Function] = json::Object{{"accesses", Count.InLoops}, {"runs", Count.Runs}};
+    Sum += Count;
+  }
+  return Out;
+}
+
+static std::string hex(uint64_t Key) { return utohexstr(Key, /*LowerCase=*/true, /*Width=*/16); }
+
+/// Returns the accesses of places that other units may know, and adds their counts to \p Sum.
+static json::Array namedAccesses(const UnitDecisions &Verdicts, AccessCount &Sum) {
+  json::Array Named;
+  for (const auto &[Where, Count] : Verdicts.Coverage.Named) {
     json::Array Keys;
     for (const auto &[Key, Contents] : Where.second)
-      Keys.push_back(json::Array{Hex(Key), Contents, Verdicts.Summary.Names.lookup(Key)});
+      Keys.push_back(json::Array{hex(Key), Contents, Verdicts.Summary.Names.lookup(Key)});
     Named.push_back(json::Object{{"places", std::move(Keys)},
                                  {"function", Where.first},
                                  {"accesses", Count.InLoops},
                                  {"runs", Count.Runs}});
-    All += Count;
+    Sum += Count;
   }
+  return Named;
+}
+
+Error writeCoverageJson(const Module &M, const UnitDecisions &Verdicts, StringRef Directory) {
+  json::Array Flows, Sites, Elsewhere;
+  const AccessCoverage &C = Verdicts.Coverage;
+  AccessCount All, Attributed, Unnamed;
+  json::Object AttributedIn = byFunction(C.Attributed, Attributed),
+               UnnamedIn = byFunction(C.Unnamed, Unnamed);
+  json::Array Named = namedAccesses(Verdicts, All);
+  All += Attributed;
+  All += Unnamed;
   for (uint64_t Key : C.Elsewhere)
-    Elsewhere.push_back(Hex(Key));
+    Elsewhere.push_back(hex(Key));
   for (const KeyedSummary::Flow &F : Verdicts.Summary.Flows)
-    Flows.push_back(json::Array{Hex(F.From), Hex(F.To), F.Flags});
+    Flows.push_back(json::Array{hex(F.From), hex(F.To), F.Flags});
   for (const SiteDecision &V : Verdicts.Sites)
     if (V.steerable())
-      Sites.push_back(Hex(V.Node));
+      Sites.push_back(hex(V.Node));
   json::Object Top{{"schema", "smalloc.coverage/1"},
                    {"unit", M.getSourceFileName()},
                    {"accesses", All.InLoops},
@@ -167,7 +178,7 @@ Error writeCoverageJson(const Module &M, const UnitDecisions &Verdicts, StringRe
     return createStringError(Failed, "the current directory");
   std::string Text = formatv("{0:2}", json::Value(std::move(Top))).str();
   sys::path::append(Path, sys::path::filename(M.getSourceFileName()) + "." +
-                              Hex(xxh3_64bits((Here + "\n" + Text).str())) + ".json");
+                              hex(xxh3_64bits((Here + "\n" + Text).str())) + ".json");
   return writeToOutput(Path, [&](raw_ostream &OS) {
     OS << Text << '\n';
     return Error::success();

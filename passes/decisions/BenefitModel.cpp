@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/BenefitModel.h"
 #include "passes/decisions/SiteText.h"
+#include "passes/loops/ReferenceShape.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstrTypes.h"
 #include <cmath>
@@ -12,12 +13,6 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Iterations assumed for a loop of unknown count. Many, so that the object's size bounds the
-/// spread.
-constexpr uint64_t AssumedTrip = 1u << 20;
-/// Unpredictable accesses assumed where their number is unknown: enough to return to every page of
-/// any object.
-constexpr uint64_t AssumedDraws = uint64_t(1) << 40;
 /// A saving of fewer cycles per access is lost in noise, and not worth a page-size decision.
 constexpr double MinSavingCycles = 1.0;
 /// With fewer accesses per page a superpage does not pay: collapsing or zeroing it costs the walks
@@ -29,118 +24,11 @@ constexpr size_t MaxNest = 64;
 /// Loop counts known at run time only are assumed to cover this multiple of the TLB reach.
 constexpr uint64_t BeyondReach = 16;
 
-/// Iterations assumed for an inner loop that starts at another place each time (a vertex's
-/// neighbours).
-constexpr uint64_t AssumedRun = 16;
-
-/// Numbers of loops. Number 1 stands for recursion or a loop of the caller.
-using LoopNumbers = SmallDenseMap<const Loop *, unsigned, 16>;
-
-/// True if a walk starts at an arbitrary place in each iteration. A walk through one table of
-/// indices is no jump: usually it continues where it ended.
-bool isJump(Motion Kind) { return isUnpredictable(Kind) && Kind != Motion::Gather; }
-
-SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t PageBytes,
-                        LoopNumbers &Loops) {
-  SpreadReference S;
-  S.ElementBytes = std::max<uint64_t>(R.Bytes, 1);
-  S.ObjectBytes = ObjectBytes;
-  S.OffsetBytes = R.OffsetBytes;
-  S.StartBytes = R.StartBytes;
-  S.Prefetched = R.Prefetched;
-  for (const LoopLevel &L : R.Levels) {
-    SpreadLevel Out;
-    Out.Irregular = isUnpredictable(L.Kind);
-    Out.TripAssumed = !L.Trip;
-    Out.Trip = std::max<uint64_t>(L.Trip.value_or(Out.Irregular ? AssumedDraws : AssumedTrip), 1);
-    if (L.Kind == Motion::Constant)
-      Out.StrideBytes = L.StrideBytes;
-    else if (L.Kind == Motion::Symbolic)
-      Out.StrideBytes = static_cast<int64_t>(PageBytes); // a row of an array of unknown shape
-    // No other reference is inside a copy: its loop gets no number.
-    if (!L.OfCopy)
-      Out.Loop = L.L ? Loops.try_emplace(L.L, Loops.size() + 2).first->second : 1;
-    for (size_t K = S.Levels.size() + 1; L.TripOf && K < R.Levels.size(); ++K)
-      if (R.Levels[K].L == L.TripOf) {
-        Out.TripOf = static_cast<unsigned>(K);
-        Out.TripMin = L.TripMin;
-        Out.TripMax = L.TripMax;
-      }
-    // Limits only the next inner loop. A loop inside that one starts where the steps of that one
-    // lead (butterflies whose width doubles).
-    if (isJump(L.Kind) && !S.Levels.empty())
-      if (SpreadLevel &Run = S.Levels.back();
-          Run.TripAssumed && Run.StrideBytes != 0 &&
-          static_cast<uint64_t>(std::abs(Run.StrideBytes)) < PageBytes)
-        Run.Trip = std::min(Run.Trip, AssumedRun);
-    S.Levels.push_back(Out);
-  }
-  return S;
-}
-
-smalloc_pattern patternOf(const LoopReference &R, uint64_t MaxStreamStride) {
-  const LoopLevel *L = R.varying();
-  if (!L)
-    return SMALLOC_PATTERN_NONE;
-  switch (L->Kind) {
-  case Motion::Chase:
-    return SMALLOC_PATTERN_POINTER_CHASING;
-  case Motion::Gather:
-  case Motion::GatherOfGather:
-  case Motion::Irregular:
-    return SMALLOC_PATTERN_SCATTERED;
-  case Motion::Symbolic:
-    return SMALLOC_PATTERN_STRIDED;
-  default:
-    return static_cast<uint64_t>(std::abs(L->StrideBytes)) <= MaxStreamStride
-               ? SMALLOC_PATTERN_STREAMING
-               : SMALLOC_PATTERN_STRIDED;
-  }
-}
-
-/// Returns all properties by which a walk is evaluated if it is alone in its nest and its object's
-/// size is unknown.
-std::vector<uint64_t> shapeOf(const SpreadReference &Own) {
-  std::vector<uint64_t> Shape{Own.ElementBytes, Own.StartBytes, Own.Prefetched};
-  for (const SpreadLevel &L : Own.Levels)
-    Shape.insert(Shape.end(),
-                 {static_cast<uint64_t>(L.StrideBytes), L.Trip, L.TripMin, L.TripMax,
-                  uint64_t(L.TripOf) << 2 | uint64_t(L.TripAssumed) << 1 | L.Irregular, L.Loop});
-  return Shape;
-}
-
 /// Number of loops that walk an object once in the same way: one builds, one sums and one frees it.
 /// More similar loops are a repetition, often an unrolled loop.
 constexpr unsigned MaxSingleWalks = 3;
 
-/// Returns \p R inside one more loop of \p Times iterations; 0: returns \p R unchanged.
-LoopReference insideOneMore(const LoopReference &R, uint64_t Times) {
-  LoopReference Repeated = R;
-  if (Times)
-    Repeated.Levels.emplace_back().Trip = Times;
-  return Repeated;
-}
-
-/// True if \p R walks a linked structure, or an array of pointers to objects, and no outer loop
-/// returns to its pages.
-bool walksOnce(const LoopReference &R) {
-  const LoopLevel *Moving = R.varying();
-  return Moving &&
-         (Moving->Kind == Motion::Chase ||
-          ((Moving->Kind == Motion::Gather || Moving->Kind == Motion::GatherOfGather) &&
-           R.ThroughPointers)) &&
-         &R.Levels.back() == Moving && !R.Assumed;
-}
-
 } // namespace
-
-bool tripsKnown(const LoopReference &R) {
-  return all_of(R.Levels, [](const LoopLevel &L) { return L.Trip.has_value(); });
-}
-
-bool shapeKnown(const LoopReference &R) {
-  return none_of(R.Levels, [](const LoopLevel &L) { return L.Kind == Motion::Symbolic; });
-}
 
 void ReferenceBenefit::add(const LoopReference &R) {
   if (R.Outermost)
@@ -342,110 +230,134 @@ const Finding &ReferenceBenefit::judge(const LoopReference &Given, const Evaluat
   return OfAnything[{&Given, Around}] = judgeAnew(Given, Around, Judged, D);
 }
 
+/// One evaluation of a reference.
+struct ReferenceBenefit::Evaluation {
+  const LoopReference &Given;
+  const LoopReference &R; ///< Given inside the loop that its copies count as
+  const EvaluatedObject &Judged;
+  bool Whole, Sized;
+  SpreadReference Own;               ///< R over an object of unknown size
+  std::vector<SpreadReference> Nest; ///< empty: not counted
+  SpreadResult Counted;              ///< of Nest
+};
+
+/// Returns the counts of the whole nest. For most references the own walk is enough.
+const SpreadResult &ReferenceBenefit::inNest(Evaluation &E) const {
+  if (E.Nest.empty()) {
+    E.Nest = nestOf(E.R, E.Given, E.Judged);
+    E.Counted = spreadOfFirst(E.Nest, T);
+  }
+  return E.Counted;
+}
+
+/// True if each page is touched about once.
+bool ReferenceBenefit::isRare(Evaluation &E) const {
+  const double Accesses = iterations(E.Own, 0, E.Own.Levels.size());
+  // Unpredictable accesses to an object of unknown size: the object may be small enough for them to
+  // return to its pages. That needs enough accesses to return to as many pages as the reach holds.
+  if (isUnpredictable(E.R.varying()->Kind) && !E.Sized)
+    return Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1);
+  if (E.Sized)
+    return inNest(E).AccessesPerPage < MinAccessesPerPage;
+  return Accesses / pagesTouched(E.Own, static_cast<unsigned>(E.Own.Levels.size()), T.PageBytes) <
+         MinAccessesPerPage;
+}
+
 Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Around,
                                     const EvaluatedObject &Judged, Detail D) const {
   if (O.Model == SMALLOC_MODEL_PAPER)
     return judgePaper(Given, Judged);
   const LoopReference R = insideOneMore(Given, Around);
-  const bool Whole = D == Detail::Whole;
+  Evaluation E{
+      Given, R,  Judged, D == Detail::Whole, Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many,
+      {},    {}, {}};
   Finding Out;
   Out.Reference = &Given;
   Out.Pattern = patternOf(R, T.PrefetchMaxStrideBytes);
   if (Out.Pattern == SMALLOC_PATTERN_NONE)
     return Out;
-  const std::string Where = Whole ? nestText(R) : std::string();
   if (walksOnce(R)) {
-    if (Whole)
-      Out.Why = "walked once through pointers in " + Where + ": nothing comes back to its pages";
+    if (E.Whole)
+      Out.Why =
+          "walked once through pointers in " + nestText(R) + ": nothing comes back to its pages";
     return Out;
   }
-  const bool Sized = Judged.SizeBytes != SMALLOC_UNKNOWN && !Judged.Many;
   LoopNumbers Loops;
-  const SpreadReference Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
-  std::vector<SpreadReference> Nest;
-  std::optional<SpreadResult> Counted;
-  auto InNest = [&]() -> const SpreadResult & { // for most references the own walk is enough
-    if (!Counted) {
-      Nest = nestOf(R, Given, Judged);
-      Counted = spreadOfFirst(Nest, T);
-    }
-    return *Counted;
-  };
+  E.Own = numbers(R, SMALLOC_UNKNOWN, T.PageBytes, Loops);
   // The page count is known if the loops are, whatever follows from it.
   const bool Known = tripsKnown(R) && shapeKnown(R) && !isUnpredictable(R.varying()->Kind);
   if (Known) {
-    Out.Pages = InNest().Pages;
-    Out.Accesses = InNest().Accesses;
-    Out.Misses = InNest().MissesPerAccess;
-    Out.Exposed = InNest().ExposedPerAccess;
+    Out.Pages = inNest(E).Pages;
+    Out.Accesses = inNest(E).Accesses;
+    Out.Misses = inNest(E).MissesPerAccess;
+    Out.Exposed = inNest(E).ExposedPerAccess;
   }
-  // Unpredictable accesses to an object of unknown size: the object may be small enough for them to
-  // return to its pages. That needs enough accesses to return to as many pages as the reach holds.
-  const bool Unbounded = isUnpredictable(R.varying()->Kind) && !Sized;
-  const double Accesses = iterations(Own, 0, Own.Levels.size());
-  const bool Rare =
-      Unbounded ? Accesses < MinAccessesPerPage * static_cast<double>(T.ReachPages + 1)
-      : Sized
-          ? InNest().AccessesPerPage < MinAccessesPerPage
-          : Accesses / pagesTouched(Own, static_cast<unsigned>(Own.Levels.size()), T.PageBytes) <
-                MinAccessesPerPage;
-  if (Rare) {
-    if (Whole)
-      Out.Why = "each page is touched about once in " + Where +
+  if (isRare(E)) {
+    if (E.Whole)
+      Out.Why = "each page is touched about once in " + nestText(R) +
                 ": a superpage would have to be filled for it";
     return Out;
   }
-  if (R.Prefetched) {
-    if (Whole) {
-      Out.Misses = InNest().MissesPerAccess;
-      Out.Why = "prefetched by the program in " + Where + ": its walks are overlapped";
-    }
-    return Out;
-  }
-  const double Cost =
-      Sized || Known ? InNest().ExposedPerAccess * O.Machine.walkCycles(InNest().Pages) : 0;
-  if (Out.Pattern == SMALLOC_PATTERN_STREAMING &&
-      (Sized || Known ? Cost < MinSavingCycles : ofAnySize(Own).MinBytes == SMALLOC_UNKNOWN)) {
-    if (Whole) {
-      Out.Misses = InNest().MissesPerAccess;
-      Out.Why = "streamed in " + Where + ": the prefetcher hides the walks";
+  const bool Countable = E.Sized || Known;
+  const double Cost = Countable && !R.Prefetched
+                          ? inNest(E).ExposedPerAccess * O.Machine.walkCycles(inNest(E).Pages)
+                          : 0;
+  const bool Hidden =
+      !R.Prefetched && Out.Pattern == SMALLOC_PATTERN_STREAMING &&
+      (Countable ? Cost < MinSavingCycles : ofAnySize(E.Own).MinBytes == SMALLOC_UNKNOWN);
+  if (R.Prefetched || Hidden) {
+    if (E.Whole) {
+      Out.Misses = inNest(E).MissesPerAccess;
+      Out.Why = R.Prefetched
+                    ? "prefetched by the program in " + nestText(R) + ": its walks are overlapped"
+                    : "streamed in " + nestText(R) + ": the prefetcher hides the walks";
     }
     return Out;
   }
   if (Out.Pattern == SMALLOC_PATTERN_STREAMING) // too short for the prefetcher
     Out.Pattern = SMALLOC_PATTERN_STRIDED;
-  if (Sized || Known) {
-    Out.Pages = InNest().Pages;
-    Out.Misses = InNest().MissesPerAccess;
-    Out.Exposed = InNest().ExposedPerAccess;
-    if (tripsKnown(R))
-      Out.Accesses = InNest().Accesses;
-    Out.Saving = Cost >= MinSavingCycles ? savingOf(Nest, Cost) : Cost;
-    if (Out.Saving >= MinSavingCycles)
-      Out.MinBytes = 0;
-    if (!Whole)
-      return Out;
-    Out.Why = motionText(R) + " in " + Where + ": " + missesText(Out.Misses) + ", spread " +
-              pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
-    if (Cost >= MinSavingCycles && !Out.pays())
-      Out.Why += "; superpages are missed as often";
-    return Out;
-  }
-  AnySize &Shape = ofAnySize(Own);
+  if (Countable)
+    judgeCounted(E, Cost, Out);
+  else
+    judgeAnySize(E, Out);
+  return Out;
+}
+
+/// Completes \p Out for a nest whose pages can be counted. \p Cost: cycles per access.
+void ReferenceBenefit::judgeCounted(Evaluation &E, double Cost, Finding &Out) const {
+  Out.Pages = inNest(E).Pages;
+  Out.Misses = inNest(E).MissesPerAccess;
+  Out.Exposed = inNest(E).ExposedPerAccess;
+  if (tripsKnown(E.R))
+    Out.Accesses = inNest(E).Accesses;
+  Out.Saving = Cost >= MinSavingCycles ? savingOf(E.Nest, Cost) : Cost;
+  if (Out.Saving >= MinSavingCycles)
+    Out.MinBytes = 0;
+  if (!E.Whole)
+    return;
+  Out.Why = motionText(E.R) + " in " + nestText(E.R) + ": " + missesText(Out.Misses) + ", spread " +
+            pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
+  if (Cost >= MinSavingCycles && !Out.pays())
+    Out.Why += "; superpages are missed as often";
+}
+
+/// Completes \p Out for an object of any size.
+void ReferenceBenefit::judgeAnySize(Evaluation &E, Finding &Out) const {
+  AnySize &Shape = ofAnySize(E.Own);
   Out.MinBytes = Shape.MinBytes;
   // The cost well beyond the reach is the saving that ranks the site.
   if (!Shape.Beyond) {
-    SpreadReference Large = Own;
+    SpreadReference Large = E.Own;
     Large.ObjectBytes = 8 * T.ReachPages * T.PageBytes;
     Shape.Beyond = spreadOfFirst({Large}, T).ExposedPerAccess;
   }
   Out.Misses = *Shape.Beyond;
   Out.Saving = *Shape.Beyond * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
-  if (Whole)
-    Out.Why = motionText(R) + " in " + Where + ": about " + missesText(Out.Misses) + " once " +
-              (Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
+  if (E.Whole)
+    Out.Why = motionText(E.R) + " in " + nestText(E.R) + ": about " + missesText(Out.Misses) +
+              " once " +
+              (E.Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +
               " the reach of " + std::to_string(T.ReachPages) + " pages";
-  return Out;
 }
 
 std::optional<std::vector<SizeBounds>>
@@ -475,7 +387,7 @@ ReferenceBenefit::sizesThatPay(const LoopReference &Given, const EvaluatedObject
     return Cost >= MinSavingCycles && savingOf(Alone, Cost) >= MinSavingCycles;
   };
   return It->second =
-             payingSizes(Own, Places, Sizes, BeyondReach * T.ReachPages, T.PageBytes, Pays);
+             payingSizes({Own, Places, Sizes}, BeyondReach * T.ReachPages, T.PageBytes, Pays);
 }
 
 } // namespace smalloc

@@ -80,6 +80,11 @@ private:
   uint64_t sizeOf(const llvm::CallBase *Site) const;
   Repetitions repetitionsOf(const LoopReference &R, const llvm::CallBase *Site) const;
   LocationSet reachingIndices(const llvm::CallBase *Site) const;
+  struct Evaluation;
+  const SpreadResult &inNest(Evaluation &E) const;
+  bool isRare(Evaluation &E) const;
+  void judgeCounted(Evaluation &E, double Cost, Finding &Out) const;
+  void judgeAnySize(Evaluation &E, Finding &Out) const;
   std::vector<SpreadReference> nestOf(const LoopReference &R, const LoopReference &Given,
                                       const EvaluatedObject &Object) const;
   double savingOf(std::vector<SpreadReference> Nest, double Cost) const;
@@ -126,9 +131,6 @@ private:
   /// Bounds of paying sizes, by the shape of the walk and by the parts of it that depend on sizes.
   mutable std::map<std::vector<uint64_t>, std::optional<std::vector<SizeBounds>>> Bounds;
 };
-
-bool tripsKnown(const LoopReference &R);
-bool shapeKnown(const LoopReference &R);
 
 } // namespace smalloc
 #endif

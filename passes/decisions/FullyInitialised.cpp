@@ -23,7 +23,6 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -102,18 +101,44 @@ SmallVector<const SCEV *, 4> possibleSizes(const SiteDecision &Site, ScalarEvolu
   return Sizes;
 }
 
+/// Most bytes between two written places: such gaps leave no page untouched.
+constexpr uint64_t MostGapBytes = 256;
+
 const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
   return Base ? Base->getValue() : nullptr;
 }
 
-/// True if every allocation leads to \p Filling. Exceptions are an empty object, a failed
-/// allocation and dead ends. Any other branch between the two must compare the pointer or a
-/// quantity of the size; else nothing is proved.
-bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
-                   ScalarEvolution &SE, const DominatorTree &DT, const PostDominatorTree &PDT,
-                   const LoopInfo &LI) {
-  SmallPtrSet<const Value *, 8> Quantities{&Call}; // the result of posix_memalign reports a failure
+/// The analyses of the allocating function.
+struct FunctionAnalyses {
+  ScalarEvolution &SE;
+  const DominatorTree &DT;
+  const PostDominatorTree &PDT;
+  const LoopInfo &LI;
+};
+
+/// Recognises the conditions by which a program skips the filling of an object that is empty or
+/// that it did not get.
+class SkipConditions {
+public:
+  SkipConditions(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
+                 const FunctionAnalyses &A);
+  /// True if \p Condition makes no other choice.
+  bool are(const Value *Condition) const;
+
+private:
+  bool isQuantity(const Value *V) const;
+  bool testsEmpty(const ICmpInst *Compare) const;
+  bool guardsLoop(const ICmpInst *Compare) const;
+
+  const BasicBlock *Filling;
+  const FunctionAnalyses &A;
+  SmallPtrSet<const Value *, 8> Quantities;
+};
+
+SkipConditions::SkipConditions(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
+                               const FunctionAnalyses &A)
+    : Filling(Filling), A(A), Quantities{&Call} { // the result of posix_memalign reports a failure
   SmallVector<const SCEV *, 8> Stack{Size};
   while (!Stack.empty()) {
     const SCEV *S = Stack.pop_back_val();
@@ -122,71 +147,91 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     for (const SCEV *Op : S->operands())
       Stack.push_back(Op);
   }
-  auto Quantity = [&](const Value *V) {
-    for (unsigned Depth = 0; Depth < 6; ++Depth) {
-      if (Quantities.contains(V))
-        return true;
-      auto *I = dyn_cast<Instruction>(V);
-      if (!I || I->getNumOperands() == 0)
-        return false;
-      if (auto *Phi = dyn_cast<PHINode>(I);
-          Phi && any_of(Phi->incoming_values(),
-                        [&](const Use &In) { return Quantities.contains(In.get()); }))
-        return true;
-      V = I->getOperand(0); // casts, and arithmetic with a constant
-    }
-    return false;
-  };
-  // A loop around the filling is assumed to run: its guard compares a quantity of its trip count.
-  auto GuardsLoop = [&](const ICmpInst *Compare) {
+}
+
+bool SkipConditions::isQuantity(const Value *V) const {
+  for (unsigned Depth = 0; Depth < 6; ++Depth) {
+    if (Quantities.contains(V))
+      return true;
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || I->getNumOperands() == 0)
+      return false;
+    if (auto *Phi = dyn_cast<PHINode>(I); Phi && any_of(Phi->incoming_values(), [&](const Use &In) {
+                                            return Quantities.contains(In.get());
+                                          }))
+      return true;
+    V = I->getOperand(0); // casts, and arithmetic with a constant
+  }
+  return false;
+}
+
+/// True if \p Compare guards a loop around the filling, which is assumed to run. The guard compares
+/// a quantity of the loop's trip count.
+bool SkipConditions::guardsLoop(const ICmpInst *Compare) const {
+  for (const Use &Op : Compare->operands())
+    if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 2)
+      return false; // a threshold that the program chose
+  for (const Loop *L = A.LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
+    const SCEV *Count = A.SE.getBackedgeTakenCount(L);
+    if (isa<SCEVCouldNotCompute>(Count))
+      continue;
     for (const Use &Op : Compare->operands())
-      if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 2)
-        return false; // a threshold that the program chose
-    for (const Loop *L = LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
-      const SCEV *Count = SE.getBackedgeTakenCount(L);
-      if (isa<SCEVCouldNotCompute>(Count))
-        continue;
-      for (const Use &Op : Compare->operands())
-        if (SE.isSCEVable(Op->getType()) && !isa<Constant>(Op) &&
-            SCEVExprContains(Count, [&](const SCEV *Part) { return Part == bare(SE.getSCEV(Op)); }))
-          return true;
+      if (A.SE.isSCEVable(Op->getType()) && !isa<Constant>(Op) &&
+          SCEVExprContains(Count, [&](const SCEV *Part) { return Part == bare(A.SE.getSCEV(Op)); }))
+        return true;
+  }
+  return false;
+}
+
+/// True if \p Compare compares the size with 0 or 1. Any other comparison makes a choice.
+bool SkipConditions::testsEmpty(const ICmpInst *Compare) const {
+  for (unsigned Side = 0; Side < 2; ++Side)
+    if (auto *C = dyn_cast<ConstantInt>(Compare->getOperand(1 - Side)))
+      return C->getValue().getSignificantBits() <= 2 && isQuantity(Compare->getOperand(Side));
+  return false;
+}
+
+bool SkipConditions::are(const Value *Condition) const {
+  SmallVector<const Value *, 4> Conditions{Condition};
+  while (!Conditions.empty()) {
+    auto *I = dyn_cast<Instruction>(Conditions.pop_back_val());
+    auto *Compare = dyn_cast_or_null<ICmpInst>(I);
+    if (I && !Compare && (I->isBitwiseLogicOp() || isa<SelectInst>(I))) {
+      for (const Use &Op : I->operands())
+        if (!isa<Constant>(Op))
+          Conditions.push_back(Op);
+      continue;
     }
-    return false;
-  };
-  // Only a comparison of the size with 0 or 1 tests for emptiness. Any other one makes a choice.
-  auto TestsEmpty = [&](const ICmpInst *Compare) {
-    for (unsigned Side = 0; Side < 2; ++Side)
-      if (auto *C = dyn_cast<ConstantInt>(Compare->getOperand(1 - Side)))
-        return C->getValue().getSignificantBits() <= 2 && Quantity(Compare->getOperand(Side));
-    return false;
-  };
-  const BasicBlock *Top = DT.findNearestCommonDominator(Call.getParent(), Filling);
-  for (auto *Node = DT.getNode(Filling); Node && Node->getBlock() != Top; Node = Node->getIDom()) {
+    const bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
+    if (!Compare || (!OfPointer && !testsEmpty(Compare) && !guardsLoop(Compare)))
+      return false;
+  }
+  return true;
+}
+
+/// True if every allocation by \p Call leads to \p Filling. Exceptions are an empty object, a
+/// failed allocation and dead ends. Any other branch between the two must compare the pointer or a
+/// quantity of the size; else nothing is proved.
+bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
+                   const FunctionAnalyses &A) {
+  const SkipConditions Skips(Call, Filling, Size, A);
+  const BasicBlock *Top = A.DT.findNearestCommonDominator(Call.getParent(), Filling);
+  for (auto *Node = A.DT.getNode(Filling); Node && Node->getBlock() != Top;
+       Node = Node->getIDom()) {
     const BasicBlock *B = Node->getIDom() ? Node->getIDom()->getBlock() : nullptr;
     if (!B)
       break;
-    if (B->getSingleSuccessor() || isa<InvokeInst>(B->getTerminator()) || PDT.dominates(Filling, B))
+    if (B->getSingleSuccessor() || isa<InvokeInst>(B->getTerminator()) ||
+        A.PDT.dominates(Filling, B))
       continue;
     auto *Branch = dyn_cast<ConditionalBranch>(B->getTerminator());
     if (!Branch)
       return false; // a switch: the filling is one case of several
-    if (any_of(Branch->successors(),
-               [](const BasicBlock *Next) { return isa<UnreachableInst>(Next->getTerminator()); }))
-      continue;
-    SmallVector<const Value *, 4> Conditions{Branch->getCondition()};
-    while (!Conditions.empty()) {
-      auto *I = dyn_cast<Instruction>(Conditions.pop_back_val());
-      auto *Compare = dyn_cast_or_null<ICmpInst>(I);
-      if (I && !Compare && (I->isBitwiseLogicOp() || isa<SelectInst>(I))) {
-        for (const Use &Op : I->operands())
-          if (!isa<Constant>(Op))
-            Conditions.push_back(Op);
-        continue;
-      }
-      bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
-      if (!Compare || (!OfPointer && !TestsEmpty(Compare) && !GuardsLoop(Compare)))
-        return false;
-    }
+    const auto IsDeadEnd = [](const BasicBlock *Next) {
+      return isa<UnreachableInst>(Next->getTerminator());
+    };
+    if (!any_of(Branch->successors(), IsDeadEnd) && !Skips.are(Branch->getCondition()))
+      return false;
   }
   return true;
 }
@@ -214,105 +259,124 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
   });
 }
 
-/// The analyses of the allocating function.
-struct Analyses {
+/// Proves that the function of a site writes \p Size bytes of the site's block.
+class WriteProof {
+public:
+  WriteProof(const SiteDecision &Site, const SCEV *Size, const FunctionAnalyses &A)
+      : Site(Site), Size(Size), A(A), SE(A.SE), Wide(Type::getInt64Ty(Site.Call->getContext())) {}
+
+  /// True if the loops around \p R write all bytes.
+  bool byLoops(const LoopReference &R) const;
+  /// True if \p F writes all bytes.
+  bool byFill(const Fill &F) const;
+
+private:
+  /// A dimension of a loop nest.
+  struct Dimension {
+    const SCEV *Step, *Trip;
+  };
+  /// A walk through the block.
+  struct Nest {
+    const SCEV *Start;               ///< the walk's lowest address
+    const Loop *Outermost = nullptr; ///< the outermost loop that walks
+    SmallVector<Dimension, 4> Dimensions;
+  };
+  std::optional<Nest> nestOf(const LoopReference &R) const;
+  const SCEV *extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const;
+
+  const SiteDecision &Site;
+  const SCEV *Size;
+  const FunctionAnalyses &A;
   ScalarEvolution &SE;
-  const DominatorTree &DT;
-  const PostDominatorTree &PDT;
-  const LoopInfo &LI;
+  Type *Wide;
 };
 
-/// True if a loop or a fill of \p Site's function writes \p Size bytes of its block.
-bool writesAll(const SiteDecision &Site, const SCEV *Size, ArrayRef<LoopReference> References,
-               ArrayRef<Fill> Fills, const Analyses &A) {
-  const auto &[SE, DT, PDT, LI] = A;
-  const CallBase &Call = *Site.Call;
-  for (const LoopReference &R : References) {
-    if (!R.Writes || !R.Outermost)
-      continue;
-    const SCEV *Address = SE.getSCEV(R.Pointer);
-    if (!isBlockOf(baseOf(Address, SE), Site, DT))
-      continue;
-    if (const Loop *Scatters = scatteredFill(R, Size, SE, DT, LI);
-        Scatters && alwaysReached(Call, Scatters->getHeader(), Size, SE, DT, PDT, LI))
-      return true;
-    // Collect every dimension of the nest as step and count. In any order of nesting, each
-    // dimension must continue where the inner ones end.
-    Type *Wide = Type::getInt64Ty(Call.getContext());
-    SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Dimensions;
-    const SCEV *Start = Address;
-    bool Countable = true;
-    const Value *Base = baseOf(Address, SE);
-    const Loop *Around = nullptr; // outermost loop that walks the object
-    while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Start)) {
-      const SCEV *Count = SE.getBackedgeTakenCount(Rec->getLoop());
-      const BasicBlock *Latch = Rec->getLoop()->getLoopLatch();
-      // A store under a condition does not run in each iteration.
-      bool EachTime = Latch && DT.dominates(R.Access->getParent(), Latch);
-      if (LI.getLoopFor(R.Access->getParent()) != Rec->getLoop())
-        EachTime =
-            true; // the inner loop's store was checked; a skipped inner loop has its own guard
-      Around = Rec->getLoop();
-      if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine() || !EachTime) {
-        Countable = false;
-        break;
-      }
-      const SCEV *Trip = SE.getAddExpr(SE.getTruncateOrZeroExtend(Count, Wide), SE.getOne(Wide));
-      const SCEV *Step = Rec->getStepRecurrence(SE);
-      Start = Rec->getStart();
-      if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
-        // From the last element to the first is the same as upwards from the end of the walk.
-        Start = SE.getAddExpr(Start, SE.getMulExpr(SE.getTruncateOrSignExtend(Step, Wide),
-                                                   SE.getTruncateOrZeroExtend(Count, Wide)));
-        Step = SE.getNegativeSCEV(Step);
-      }
-      Dimensions.push_back({Step, Trip});
+bool WriteProof::byLoops(const LoopReference &R) const {
+  if (!R.Writes || !R.Outermost)
+    return false;
+  const Value *Base = baseOf(SE.getSCEV(R.Pointer), SE);
+  if (!isBlockOf(Base, Site, A.DT))
+    return false;
+  if (const Loop *Scatters = scatteredFill(R, Size, SE, A.DT, A.LI);
+      Scatters && alwaysReached(*Site.Call, Scatters->getHeader(), Size, A))
+    return true;
+  std::optional<Nest> Walk = nestOf(R);
+  if (!Walk || Walk->Dimensions.empty() || !Base ||
+      !SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base)))->isZero() ||
+      !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), Size, A))
+    return false;
+  const SCEV *Extent = extentOf(Walk->Dimensions, R.Bytes);
+  return Extent && sameSum(Extent, Size, SE);
+}
+
+/// Returns each dimension of the nest of \p R as step and count; nothing if the store does not run
+/// in each iteration.
+std::optional<WriteProof::Nest> WriteProof::nestOf(const LoopReference &R) const {
+  Nest Walk{SE.getSCEV(R.Pointer), nullptr, {}};
+  while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Walk.Start)) {
+    const SCEV *Count = SE.getBackedgeTakenCount(Rec->getLoop());
+    const BasicBlock *Latch = Rec->getLoop()->getLoopLatch();
+    // A store under a condition does not run in each iteration. For an outer loop, the inner loop's
+    // store was checked; a skipped inner loop has its own guard.
+    const bool EachTime = A.LI.getLoopFor(R.Access->getParent()) != Rec->getLoop() ||
+                          (Latch && A.DT.dominates(R.Access->getParent(), Latch));
+    if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine() || !EachTime)
+      return std::nullopt;
+    const SCEV *Trip = SE.getAddExpr(SE.getTruncateOrZeroExtend(Count, Wide), SE.getOne(Wide));
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    Walk.Start = Rec->getStart();
+    Walk.Outermost = Rec->getLoop();
+    if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
+      // From the last element to the first is the same as upwards from the end of the walk.
+      Walk.Start =
+          SE.getAddExpr(Walk.Start, SE.getMulExpr(SE.getTruncateOrSignExtend(Step, Wide),
+                                                  SE.getTruncateOrZeroExtend(Count, Wide)));
+      Step = SE.getNegativeSCEV(Step);
     }
-    if (!Countable || Dimensions.empty() || !Base || !Around ||
-        !SE.getMinusSCEV(Start, SE.getSCEV(const_cast<Value *>(Base)))->isZero() ||
-        !alwaysReached(Call, Around->getHeader(), Size, SE, DT, PDT, LI))
-      continue;
-    const SCEV *Extent = SE.getConstant(APInt(64, R.Bytes));
-    bool Gapless = true;
-    for (bool First = true; Gapless && !Dimensions.empty(); First = false) {
-      auto Next = find_if(Dimensions, [&](const auto &D) {
-        if (sameSum(D.first, Extent, SE))
-          return true;
-        // A struct filled field by field, or several elements per iteration: gaps of up to 256
-        // bytes leave no page untouched.
-        auto *Step = dyn_cast<SCEVConstant>(D.first);
-        return First && Step && Step->getAPInt().isStrictlyPositive() && Step->getAPInt().ule(256);
-      });
-      if (Next == Dimensions.end()) {
-        Gapless = false;
-        break;
-      }
-      Extent = SE.getMulExpr(SE.getTruncateOrSignExtend(Next->first, Wide), Next->second);
-      Dimensions.erase(Next);
-    }
-    if (Gapless && sameSum(Extent, Size, SE))
-      return true;
+    Walk.Dimensions.push_back({Step, Trip});
   }
-  for (const Fill &F : Fills) {
-    const SCEV *To = SE.getSCEV(F.To);
-    const Value *Base = baseOf(To, SE);
-    if (!Base || !isBlockOf(Base, Site, DT) ||
-        !alwaysReached(Call, F.Call->getParent(), Size, SE, DT, PDT, LI))
-      continue;
-    // The program may store the first element itself and fill the rest from it.
-    auto *Skipped =
-        dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
-    if (!Skipped || Skipped->getAPInt().ugt(256))
-      continue;
-    const SCEV *Length = SE.getSCEV(withoutOverflowCheck(F.Bytes));
-    if (F.Count)
-      Length =
-          SE.getMulExpr(Length, SE.getTruncateOrZeroExtend(SE.getSCEV(F.Count), Length->getType()));
-    if (sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())), Size,
-                SE))
-      return true;
+  return Walk;
+}
+
+/// Returns the bytes from the first to the last of a walk by \p Dimensions in steps of \p Bytes;
+/// null if it has gaps. In any order of nesting, each dimension must continue where the inner ones
+/// end.
+const SCEV *WriteProof::extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const {
+  const SCEV *Extent = SE.getConstant(APInt(64, Bytes));
+  for (bool First = true; !Dimensions.empty(); First = false) {
+    auto Next = find_if(Dimensions, [&](const Dimension &D) {
+      if (sameSum(D.Step, Extent, SE))
+        return true;
+      // A struct filled field by field, or several elements per iteration.
+      auto *Step = dyn_cast<SCEVConstant>(D.Step);
+      return First && Step && Step->getAPInt().isStrictlyPositive() &&
+             Step->getAPInt().ule(MostGapBytes);
+    });
+    if (Next == Dimensions.end())
+      return nullptr;
+    Extent = SE.getMulExpr(SE.getTruncateOrSignExtend(Next->Step, Wide), Next->Trip);
+    Dimensions.erase(Next);
   }
-  return false;
+  return Extent;
+}
+
+bool WriteProof::byFill(const Fill &F) const {
+  const SCEV *To = SE.getSCEV(F.To);
+  const Value *Base = baseOf(To, SE);
+  if (!Base || !isBlockOf(Base, Site, A.DT) ||
+      !alwaysReached(*Site.Call, F.Call->getParent(), Size, A))
+    return false;
+  // The program may store the first element itself and fill the rest from it.
+  auto *Skipped =
+      dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
+  if (!Skipped || Skipped->getAPInt().ugt(MostGapBytes))
+    return false;
+  const SCEV *Length = SE.getSCEV(withoutOverflowCheck(F.Bytes));
+  if (F.Count)
+    Length =
+        SE.getMulExpr(Length, SE.getTruncateOrZeroExtend(SE.getSCEV(F.Count), Length->getType()));
+  return sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())),
+                 Size, SE);
 }
 
 } // namespace
@@ -327,11 +391,14 @@ bool fullyInitialised(const SiteDecision &Site, ArrayRef<LoopReference> Referenc
       none_of(References, [](const LoopReference &R) { return R.Writes && R.Outermost; }))
     return false; // the analyses are too expensive for a function without fills
   Function &F = *Site.Call->getFunction();
-  const Analyses A{FAM.getResult<ScalarEvolutionAnalysis>(F),
-                   FAM.getResult<DominatorTreeAnalysis>(F),
-                   FAM.getResult<PostDominatorTreeAnalysis>(F), FAM.getResult<LoopAnalysis>(F)};
-  return any_of(possibleSizes(Site, A.SE),
-                [&](const SCEV *Size) { return writesAll(Site, Size, References, Fills, A); });
+  const FunctionAnalyses A{
+      FAM.getResult<ScalarEvolutionAnalysis>(F), FAM.getResult<DominatorTreeAnalysis>(F),
+      FAM.getResult<PostDominatorTreeAnalysis>(F), FAM.getResult<LoopAnalysis>(F)};
+  return any_of(possibleSizes(Site, A.SE), [&](const SCEV *Size) {
+    const WriteProof Proof(Site, Size, A);
+    return any_of(References, [&](const LoopReference &R) { return Proof.byLoops(R); }) ||
+           any_of(Fills, [&](const Fill &Filled) { return Proof.byFill(Filled); });
+  });
 }
 
 } // namespace smalloc

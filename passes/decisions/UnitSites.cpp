@@ -5,8 +5,10 @@
 #include "passes/decisions/FullyInitialised.h"
 #include "passes/decisions/SiteText.h"
 #include "passes/ir/InstructionCount.h"
+#include "passes/loops/CallersLoops.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/sites/SiteVariable.h"
+#include "passes/sites/WrapperCalls.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -40,10 +42,6 @@ DenseSet<const Function *> calledFromOutside(const Module &M) {
             Callee && !Callee->isDeclaration() && Result.insert(Callee).second)
           Work.push_back(Callee);
   return Result;
-}
-
-const Function *calledFunction(const CallBase &Call) {
-  return cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
 } // namespace

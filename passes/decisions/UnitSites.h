@@ -11,6 +11,7 @@
 #include "passes/decisions/BenefitModel.h"
 #include "passes/decisions/SiteDecision.h"
 #include "passes/pointers/MemoryTouches.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace smalloc {
 
@@ -60,6 +61,17 @@ private:
   const bool Large;
   std::vector<LoopReference> References;
   std::vector<Fill> AllFills;
+};
+
+/// The analyses of a unit that its decisions and its summary read.
+struct UnitInputs {
+  llvm::Module &M;
+  llvm::FunctionAnalysisManager &FAM;
+  const Options &O;
+  const AllocationWrappers &Wrappers;
+  PointerOrigins &Origins;
+  ReferenceBenefit &Judge;
+  UnitSites &Sites;
 };
 
 } // namespace smalloc

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/UnitSummary.h"
 #include "passes/decisions/AccessCoverage.h"
-#include "passes/decisions/SiteText.h"
 #include "passes/ir/UnitName.h"
+#include "passes/loops/ReferenceShape.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -31,10 +31,8 @@ std::string fileOf(const LoopReference &R) {
 
 } // namespace
 
-void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
-               const AllocationWrappers &Wrappers, PointerOrigins &Origins, ReferenceBenefit &Judge,
-               ArrayRef<LoopReference> References, UnitDecisions &Result) {
-  KeyNames Keys(M, Origins, Wrappers, FAM);
+void summarise(const UnitInputs &In, UnitDecisions &Result) {
+  KeyNames Keys(In.M, In.Origins, In.Wrappers, In.FAM);
   DenseMap<const CallBase *, uint64_t> Nodes;
   for (const SiteDecision &V : Result.Sites)
     if (V.steerable())
@@ -42,7 +40,7 @@ void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
   KeyedSummary &Out = Result.Summary;
   Keys.collectFlows(Out, [&](const CallBase *Site) { return Nodes.lookup(Site); });
   std::map<std::pair<uint64_t, bool>, std::pair<KeyedSummary::Access, const LoopReference *>> Best;
-  for (const LoopReference &R : References) {
+  for (const LoopReference &R : In.Sites.references()) {
     if (R.Repeated || Best.size() >= MaxKeyAccesses)
       continue;
     if (isa<AllocaInst, GlobalVariable>(getUnderlyingObject(R.Pointer)))
@@ -50,7 +48,7 @@ void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
     auto Roots = Keys.rootsOf(R.Pointer);
     if (Roots.empty())
       continue;
-    const Finding &F = Judge.judge(R, {}, Detail::Verdict);
+    const Finding &F = In.Judge.judge(R, {}, Detail::Verdict);
     if (F.Pattern == SMALLOC_PATTERN_NONE)
       continue;
     KeyedSummary::Access A;
@@ -70,13 +68,13 @@ void summarise(Module &M, FunctionAnalysisManager &FAM, const Options &O,
   }
   for (auto &[Key, Kept] : Best) {
     auto &[A, By] = Kept;
-    const Finding &F = Judge.judge(*By, {}, Detail::Whole);
+    const Finding &F = In.Judge.judge(*By, {}, Detail::Whole);
     A.Misses = F.Misses;
     A.Why = F.Why + " (" + fileOf(*By) + ")";
     Out.Accesses.push_back(std::move(A));
   }
-  if (!O.CoverageDir.empty())
-    Result.Coverage = accessCoverage(M, FAM, Origins, Keys); // adds names to Keys
+  if (!In.O.CoverageDir.empty())
+    Result.Coverage = accessCoverage(In.M, In.FAM, In.Origins, Keys); // adds names to Keys
   Keys.relateMembers(Out);
   Out.Names = Keys.takeNames();
 }

@@ -7,16 +7,14 @@
 #ifndef SMALLOC_PASSES_UNITSUMMARY_H
 #define SMALLOC_PASSES_UNITSUMMARY_H
 
-#include "passes/decisions/BenefitModel.h"
 #include "passes/decisions/UnitDecisions.h"
+#include "passes/decisions/UnitSites.h"
 
 namespace smalloc {
 
-/// Adds the summary to \p Result, and the coverage if \p O asks for it. The sites of \p Result must
-/// be decided and named.
-void summarise(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O,
-               const AllocationWrappers &Wrappers, PointerOrigins &Origins, ReferenceBenefit &Judge,
-               llvm::ArrayRef<LoopReference> References, UnitDecisions &Result);
+/// Adds the summary to \p Result, and the coverage if the options ask for it. The sites of
+/// \p Result must be decided and named.
+void summarise(const UnitInputs &In, UnitDecisions &Result);
 
 } // namespace smalloc
 #endif

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/ir/MemberPaths.h"
-#include "llvm/ADT/SetVector.h"
+#include "passes/ir/RecordedPointees.h"
+#include "passes/ir/TypeTags.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DerivedTypes.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
 
@@ -22,8 +21,6 @@ constexpr unsigned MaxUses = 64;
 /// Most structures nested in each other.
 constexpr unsigned MaxDepth = 12;
 constexpr uint64_t PointerBytes = 8;
-/// Named metadata with entries of (class, offset in it, class of the part at the offset).
-constexpr StringRef PartsMetadata = "smalloc.parts";
 
 /// True if \p TypeName is a pointer's in type tags: "any pointer", "p1 int", "p2 omnipotent char".
 bool isPointerType(StringRef TypeName) {
@@ -42,43 +39,6 @@ const MDNode *memberTag(const Instruction &Access) {
 uint64_t offsetOf(const MDNode *Tag) {
   auto *At = mdconst::dyn_extract_or_null<ConstantInt>(Tag->getOperand(2));
   return At ? At->getZExtValue() : 0;
-}
-
-/// Returns the C++ class that a pointer with type tag \p Tag points to; empty if it is not a class.
-StringRef classPointedTo(const MDNode *Tag) {
-  const MDNode *Type = Tag && Tag->getNumOperands() >= 3 ? nodeOperand(Tag, 1) : nullptr;
-  StringRef Name = Type ? typeName(Type) : StringRef();
-  if (!Name.consume_front("p1 ") || !isClassName(Name))
-    return StringRef();
-  // C's tags name a pointer's structure in the same way, but name the structure itself differently.
-  for (unsigned Depth = 0; Type && Depth < MaxDepth; ++Depth) {
-    if (Type->getNumOperands() < 2)
-      return typeName(Type) == "Simple C++ TBAA" ? Name : StringRef();
-    Type = nodeOperand(Type, 1);
-  }
-  return StringRef();
-}
-
-/// Returns the class of the constructor or destructor with the mangled name \p Name. Empty for
-/// other functions and for classes with template arguments.
-StringRef constructedClass(StringRef Name, SmallVectorImpl<char> &Buffer) {
-  if (!Name.consume_front("_ZN"))
-    return StringRef();
-  const StringRef Start = Name;
-  unsigned Parts = 0;
-  while (!Name.empty() && isDigit(Name[0])) {
-    size_t Length;
-    if (Name.consumeInteger(10, Length) || Length >= Name.size())
-      return StringRef();
-    Name = Name.drop_front(Length);
-    ++Parts;
-  }
-  if (!Parts || Name.size() < 3 || !(Name[0] == 'C' || Name[0] == 'D') || !isDigit(Name[1]) ||
-      Name[2] != 'E')
-    return StringRef();
-  StringRef Class = Start.take_front(Start.size() - Name.size());
-  return Parts == 1 ? ("_ZTS" + Class).toStringRef(Buffer)
-                    : ("_ZTSN" + Class + "E").toStringRef(Buffer);
 }
 
 bool isDestructor(StringRef Name) {
@@ -122,168 +82,6 @@ bool descend(const MDNode *Struct, uint64_t Offset, const MDNode *Accessed, Memb
 }
 
 } // namespace
-
-bool isLibraryClass(StringRef TypeName) {
-  return TypeName.starts_with("_ZTSSt") || TypeName.starts_with("_ZTSNSt") ||
-         TypeName.starts_with("_ZTSNKSt") || TypeName.starts_with("_ZTSSa") ||
-         TypeName.starts_with("_ZTSSs") || TypeName.starts_with("_ZTSN9__gnu_cxx");
-}
-
-bool tellsNothing(StringRef TypeName) {
-  return TypeName.empty() || isLibraryClass(TypeName) || TypeName.contains("_GLOBAL__N_");
-}
-
-const MDNode *nodeOperand(const MDNode *N, unsigned I) {
-  return I < N->getNumOperands() ? dyn_cast_or_null<MDNode>(N->getOperand(I).get()) : nullptr;
-}
-
-StringRef typeName(const MDNode *Type) {
-  auto *Name =
-      Type->getNumOperands() ? dyn_cast_or_null<MDString>(Type->getOperand(0).get()) : nullptr;
-  return Name ? Name->getString() : "";
-}
-
-/// True if other units may use \p Class by the same name. Local classes and closures are numbered
-/// by each unit, and their members are rarely used outside it.
-static bool isKnownElsewhere(StringRef Class) {
-  return !Class.empty() && !tellsNothing(Class) && !Class.starts_with("_ZTSZ") &&
-         !Class.contains("$_") && !Class.contains("UlvE");
-}
-
-/// True if \p M has type tags of C++. C's tags have other names for the same structures.
-static bool hasClasses(const Module &M) {
-  auto isOfClasses = [](const MDNode *Tag) {
-    const MDNode *Type = nodeOperand(Tag, 1);
-    while (Type && Type->getNumOperands() >= 2)
-      Type = nodeOperand(Type, 1);
-    return Type && typeName(Type) == "Simple C++ TBAA";
-  };
-  if (const NamedMDNode *Tags = M.getNamedMetadata("llvm.errno.tbaa"))
-    return any_of(Tags->operands(), isOfClasses);
-  // Before LLVM 22 the module has no such list; the first access with a tag decides.
-  for (const Function &F : M)
-    for (const Instruction &I : instructions(F))
-      if (const MDNode *Tag = I.getMetadata(LLVMContext::MD_tbaa))
-        return isOfClasses(Tag);
-  return false;
-}
-
-/// Returns the name that type tags have for the class \p T; empty if the name could also be another
-/// class'. LLVM's type name omits template arguments, so a class template's instance gets the name
-/// of a plain class.
-static std::string classNameOf(const StructType &T) {
-  StringRef Name = T.hasName() ? T.getName() : StringRef();
-  if ((!Name.consume_front("class.") && !Name.consume_front("struct.")) ||
-      Name.starts_with("std::"))
-    return std::string();
-  std::string Mangled;
-  unsigned Parts = 0;
-  while (!Name.empty()) {
-    auto [Part, Rest] = Name.split("::");
-    if (!all_of(Part, [](char C) { return isAlnum(C) || C == '_'; })) // "struct.Rows.3"
-      return std::string();
-    Mangled += utostr(Part.size()) + Part.str();
-    Name = Rest;
-    ++Parts;
-  }
-  return Parts == 0 ? std::string() : Parts == 1 ? "_ZTS" + Mangled : "_ZTSN" + Mangled + "E";
-}
-
-/// True if \p Whole is an instance of the class template with the name \p Plain.
-static bool isInstance(StringRef Whole, StringRef Plain) {
-  Plain.consume_back("E");
-  return Whole.consume_front(Plain) && Whole.starts_with("I");
-}
-
-/// Returns the class of the object that \p Pointer points to the start of; empty: unknown. For
-/// unoptimised code, which keeps variables in memory: \p Held has the class by the variable.
-static StringRef classBefore(const Value *Pointer, const DenseMap<const Value *, StringRef> &Held) {
-  if (auto *Load = dyn_cast<LoadInst>(Pointer))
-    return Held.lookup(Load->getPointerOperand());
-  return StringRef();
-}
-
-void recordPointees(Module &M) {
-  if (!hasClasses(M))
-    return;
-  LLVMContext &C = M.getContext();
-  DenseMap<const Value *, StringRef> Held;
-  for (Function &F : M)
-    for (Argument &A : F.args()) {
-      if (!A.getType()->isPointerTy())
-        continue;
-      for (const User *U : A.users()) {
-        auto *Store = dyn_cast<StoreInst>(U);
-        if (!Store || Store->getValueOperand() != &A ||
-            !isa<AllocaInst>(Store->getPointerOperand()))
-          continue;
-        if (StringRef Class = classPointedTo(Store->getMetadata(LLVMContext::MD_tbaa));
-            isKnownElsewhere(Class)) {
-          A.addAttr(Attribute::get(C, PointeeAttr, Class));
-          Held[Store->getPointerOperand()] = Class;
-        }
-        break;
-      }
-    }
-  const DataLayout &Layout = M.getDataLayout();
-  SetVector<std::tuple<StringRef, uint64_t, StringRef>> Parts, Accessed;
-  BumpPtrAllocator Memory;
-  StringSaver Names(Memory);
-  DenseMap<const Type *, StringRef> Classes;
-  // Records a base class: code that has a pointer to Whole accesses a member of class Part, at an
-  // offset in Whole.
-  auto LookAt = [&](const GetElementPtrInst &G) {
-    auto *T = dyn_cast<StructType>(G.getSourceElementType());
-    if (!T || G.getNumIndices() < 2)
-      return;
-    APInt Offset(Layout.getIndexTypeSizeInBits(G.getType()), 0);
-    const Value *Base = G.getPointerOperand()->stripAndAccumulateConstantOffsets(
-        Layout, Offset, /*AllowNonInbounds=*/true);
-    const StringRef Whole = classBefore(Base, Held);
-    if (Whole.empty() || Offset.isNegative())
-      return;
-    auto [It, New] = Classes.try_emplace(T);
-    if (New)
-      It->second = Names.save(classNameOf(*T));
-    StringRef Part = It->second;
-    if (!Part.empty() && Part != Whole && !isInstance(Whole, Part))
-      Accessed.insert({Whole, Offset.getZExtValue(), Part});
-  };
-  for (const Function &F : M)
-    for (const Instruction &I : instructions(F)) {
-      if (auto *G = dyn_cast<GetElementPtrInst>(&I))
-        LookAt(*G);
-      auto *Call = dyn_cast<CallBase>(&I);
-      const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-      if (!Callee || Callee->isIntrinsic() || Call->arg_empty())
-        continue;
-      for (unsigned K = 0; K < Callee->arg_size() && K < Call->arg_size(); ++K) {
-        const Value *Given = Call->getArgOperand(K);
-        if (!Given->getType()->isPointerTy())
-          continue;
-        APInt Offset(Layout.getIndexTypeSizeInBits(Given->getType()), 0);
-        const Value *Base =
-            Given->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
-        const StringRef Whole = classBefore(Base, Held);
-        if (Whole.empty() || Offset.isNegative())
-          continue;
-        StringRef Part = Callee->getAttributes().getParamAttr(K, PointeeAttr).getValueAsString();
-        SmallString<64> Buffer;
-        if (Part.empty() && K == 0)
-          if (StringRef Name = constructedClass(Callee->getName(), Buffer); isKnownElsewhere(Name))
-            Part = Names.save(Name);
-        if (!Part.empty() && Part != Whole)
-          Parts.insert({Whole, Offset.getZExtValue(), Part});
-      }
-    }
-  Parts.insert(Accessed.begin(), Accessed.end());
-  for (const auto &[Whole, Offset, Part] : Parts)
-    M.getOrInsertNamedMetadata(PartsMetadata)
-        ->addOperand(
-            MDNode::get(C, {MDString::get(C, Whole),
-                            ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(C), Offset)),
-                            MDString::get(C, Part)}));
-}
 
 MemberPaths::MemberPaths(const Module &M)
     : M(M), Layout(M.getDataLayout()), Classes(hasClasses(M)) {

@@ -6,10 +6,7 @@
 // structure inside the vector, the same for all vectors of the program. Vectors are distinguished
 // by the class that has them as a member, and by the offset in it. That class follows from the
 // pointer that the address is computed from: from the pointer's declared type, the type of the
-// value loaded, a constructor called on it, and the tags of its other accesses.
-//
-// Optimisation removes declared types when it keeps locals in registers, and it inlines calls.
-// Therefore recordPointees() records what both say at the start of the pipeline.
+// value loaded, a constructor called on it, and the tags of its other accesses (RecordedPointees).
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_MEMBERPATHS_H
 #define SMALLOC_PASSES_MEMBERPATHS_H
@@ -24,26 +21,6 @@
 #include <optional>
 
 namespace smalloc {
-
-/// Attribute of an argument: the type name, as in type tags, of the class that it points to.
-inline constexpr llvm::StringRef PointeeAttr = "smalloc-pointee";
-
-/// Gives each argument of \p M's functions that points to a C++ class a PointeeAttr. Also records
-/// which class contains which other class, from calls that pass a part of an object to a function
-/// of the part's class. Has to run before locals are kept in registers.
-void recordPointees(llvm::Module &M);
-
-/// True if \p TypeName, from a type tag, is that of a C++ class.
-inline bool isClassName(llvm::StringRef TypeName) { return TypeName.starts_with("_ZTS"); }
-/// True if \p TypeName is that of a class of the C++ standard library.
-bool isLibraryClass(llvm::StringRef TypeName);
-/// True if \p TypeName does not identify the memory's user: a name that is empty, of a library
-/// class, or of an anonymous namespace (which means another class in another unit).
-bool tellsNothing(llvm::StringRef TypeName);
-/// Returns the name in \p Type, a type node of the type tags; empty if it has none.
-llvm::StringRef typeName(const llvm::MDNode *Type);
-/// Returns operand \p I of \p N; null if there is none or it is no node.
-const llvm::MDNode *nodeOperand(const llvm::MDNode *N, unsigned I);
 
 /// A class and an offset in it.
 struct MemberLevel {

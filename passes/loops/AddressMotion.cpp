@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/AddressMotion.h"
+#include "passes/loops/CursorSteps.h"
 #include "passes/loops/LoopWrites.h"
 #include "passes/sites/AllocationSites.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Instructions.h"
 
 using namespace llvm;
@@ -45,166 +43,6 @@ LoopLevel sum(const LoopLevel &A, const LoopLevel &B) {
   if (A.Kind == Motion::Constant && B.Kind == Motion::Constant)
     return level(Motion::Constant, A.StrideBytes + B.StrideBytes);
   return level(Motion::Symbolic);
-}
-
-/// True if the next value of \p Phi, a pointer in the header of \p L, is loaded through \p Phi
-/// itself.
-bool chasesItself(const PHINode *Phi, const Loop *L) {
-  if (!Phi->getType()->isPointerTy() && !Phi->getType()->isIntegerTy())
-    return false;
-  SmallVector<std::pair<const Value *, bool>, 16> Stack; // value, and whether a load was passed
-  SmallPtrSet<const Value *, 32> Seen[2];
-  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
-    if (L->contains(Phi->getIncomingBlock(I)))
-      Stack.push_back({Phi->getIncomingValue(I), false});
-  for (unsigned Steps = 0; !Stack.empty() && Steps < 200; ++Steps) {
-    auto [V, Loaded] = Stack.pop_back_val();
-    if (V == Phi) {
-      if (Loaded)
-        return true;
-      continue;
-    }
-    const auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L->contains(I) || !Seen[Loaded].insert(V).second)
-      continue;
-    if (auto *Load = dyn_cast<LoadInst>(I)) {
-      Stack.push_back({Load->getPointerOperand(), true});
-    } else if (isa<GetElementPtrInst, PHINode, SelectInst, CastInst, FreezeInst, BinaryOperator>(
-                   I)) {
-      for (const Use &Op : I->operands())
-        Stack.push_back({Op, Loaded});
-    }
-  }
-  return false;
-}
-
-/// Returns the step of a cursor in the header phi \p Phi of \p L that moves into a new block now
-/// and then: code that appends to a growing vector. On each path through the loop, the cursor
-/// advances by a constant, stays, or starts from an allocation. Nothing if \p Phi is no such
-/// cursor.
-std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
-  if (!Phi->getType()->isPointerTy())
-    return std::nullopt;
-  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
-  SmallPtrSet<const Value *, 32> Seen;
-  std::optional<int64_t> Step;
-  bool Allocates = false;
-  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
-    if (L->contains(Phi->getIncomingBlock(I)))
-      Stack.push_back({Phi->getIncomingValue(I), 0});
-  while (!Stack.empty()) {
-    auto [V, Offset] = Stack.pop_back_val();
-    if (V == Phi) {
-      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
-        Step = Offset;
-      continue;
-    }
-    if (!Seen.insert(V).second)
-      continue;
-    if (Seen.size() > 100)
-      return std::nullopt;
-    if (auto *Call = dyn_cast<CallBase>(V); Call && Call->hasFnAttr(SiteIdAttr)) {
-      Allocates = true;
-    } else if (auto *G = dyn_cast<GetElementPtrInst>(V); G && L->contains(G)) {
-      APInt By(DL.getIndexTypeSizeInBits(G->getType()), 0);
-      bool Constant = G->accumulateConstantOffset(DL, By);
-      if (!Constant && getUnderlyingObject(G) == Phi)
-        return std::nullopt;
-      Stack.push_back({G->getPointerOperand(), Constant ? Offset + By.getSExtValue() : Offset});
-    } else if (isa<PHINode, SelectInst>(V) && L->contains(cast<Instruction>(V))) {
-      for (const Use &Op : cast<Instruction>(V)->operands())
-        if (Op->getType()->isPointerTy())
-          Stack.push_back({Op, Offset});
-    } else if (!isa<ConstantPointerNull>(V)) {
-      return std::nullopt;
-    }
-  }
-  if (!Allocates)
-    return std::nullopt;
-  return Step.value_or(0); // 0: the block's start itself, which moves only with the block
-}
-
-/// Assumed length of consecutive records of varying length.
-constexpr int64_t RecordBytes = 64;
-
-/// True if \p By, a number of bytes, is not negative and either a constant or read from the record
-/// at \p Place.
-bool isRecordLength(const Value *By, const Value *Place, unsigned Depth = 0) {
-  if (auto *Constant = dyn_cast<ConstantInt>(By))
-    return !Constant->isNegative();
-  if (Depth > 4)
-    return false;
-  if (isa<PHINode, SelectInst>(By))
-    return all_of(drop_begin(cast<Instruction>(By)->operands(), isa<SelectInst>(By)),
-                  [&](const Use &Op) { return isRecordLength(Op, Place, Depth + 1); });
-  const Value *Read = By;
-  bool Positive = false;
-  for (; isa<BinaryOperator, ZExtInst>(Read); Read = cast<Instruction>(Read)->getOperand(0)) {
-    Positive |= isa<ZExtInst>(Read);
-    if (isa<ZExtInst>(Read))
-      continue;
-    auto *Constant = dyn_cast<ConstantInt>(cast<Instruction>(Read)->getOperand(1));
-    if (!Constant ||
-        (Constant->isNegative() && cast<Instruction>(Read)->getOpcode() != Instruction::And))
-      return false;
-  }
-  auto *Length = dyn_cast<LoadInst>(Read);
-  return Positive && Length &&
-         getUnderlyingObject(Length->getPointerOperand()) == getUnderlyingObject(Place);
-}
-
-/// Returns the step of an index or a cursor in the header phi \p Phi of \p L that does not move in
-/// every iteration (out[count++] = ..., the two inputs of a merge). On each path through the loop,
-/// it advances by a constant or by the length of the record there, stays, or restarts from a value
-/// that does not move. Nothing if \p Phi is no such index.
-std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
-  const bool Cursor = Phi->getType()->isPointerTy();
-  if (!Cursor && (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64))
-    return std::nullopt;
-  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
-  SmallPtrSet<const Value *, 32> Seen;
-  std::optional<int64_t> Step;
-  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
-    if (L->contains(Phi->getIncomingBlock(I)))
-      Stack.push_back({Phi->getIncomingValue(I), 0});
-  while (!Stack.empty()) {
-    auto [V, Offset] = Stack.pop_back_val();
-    if (V == Phi) {
-      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
-        Step = Offset;
-      continue;
-    }
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L->contains(I) || !Seen.insert(V).second)
-      continue;
-    if (Seen.size() > 100)
-      return std::nullopt;
-    const ConstantInt *By = isa<BinaryOperator>(I) && I->getOpcode() == Instruction::Add
-                                ? dyn_cast<ConstantInt>(I->getOperand(1))
-                                : nullptr;
-    if (By) {
-      Stack.push_back({I->getOperand(0), Offset + By->getSExtValue()});
-    } else if (auto *G = dyn_cast<GetElementPtrInst>(I)) {
-      APInt Bytes(DL.getIndexTypeSizeInBits(G->getType()), 0);
-      if (G->accumulateConstantOffset(DL, Bytes))
-        Stack.push_back({G->getPointerOperand(), Offset + Bytes.getSExtValue()});
-      else if (G->getNumIndices() == 1 && isRecordLength(G->getOperand(1), G->getPointerOperand()))
-        Stack.push_back({G->getPointerOperand(), Offset + RecordBytes});
-      else
-        return std::nullopt;
-    } else if (isa<PHINode>(I)) {
-      for (const Use &Op : I->operands())
-        Stack.push_back({Op, Offset});
-    } else if (isa<SelectInst>(I)) {
-      Stack.push_back({I->getOperand(1), Offset});
-      Stack.push_back({I->getOperand(2), Offset});
-    } else if (isa<CastInst, FreezeInst>(I)) {
-      Stack.push_back({I->getOperand(0), Offset});
-    } else {
-      return std::nullopt;
-    }
-  }
-  return Step;
 }
 
 } // namespace
@@ -264,115 +102,129 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   case scConstant:
   case scVScale:
     return level(Motion::None);
-  case scAddExpr: {
-    LoopLevel Total = level(Motion::None);
-    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
-      Total = sum(Total, of(Op, Depth + 1));
-    // x % n is x - x / n * n. With short steps, x walks through n again and again; with long steps
-    // it is a hash.
-    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands())
-      if (const SCEVUDivExpr *Quotient = movingQuotient(Op);
-          Quotient && !isUnpredictable(Total.Kind)) {
-        LoopLevel Dividend = of(Quotient->getLHS(), Depth + 1);
-        bool Short =
-            Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
-        return Short ? Dividend : level(Motion::Irregular);
-      }
-    return Total;
-  }
-  case scMulExpr: {
-    int64_t Factor = 1;
-    bool Symbol = false;
-    std::optional<LoopLevel> Reloaded;
-    LoopLevel Moving = level(Motion::None);
-    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands()) {
-      if (auto *C = dyn_cast<SCEVConstant>(Op)) {
-        if (C->getAPInt().getSignificantBits() > 63)
-          return level(Motion::Irregular);
-        Factor *= C->getAPInt().getSExtValue();
-        continue;
-      }
-      LoopLevel M = of(Op, Depth + 1);
-      if (M.Kind != Motion::None && isReloaded(Op)) {
-        Reloaded = M;
-        continue;
-      }
-      if (isUnpredictable(M.Kind))
-        return M;
-      if (M.Kind == Motion::None) {
-        Symbol = true;
-        continue;
-      }
-      if (Moving.Kind != Motion::None)
-        return level(Motion::Irregular); // product of two recurrences
-      Moving = M;
-    }
-    if (Moving.Kind == Motion::None && Reloaded) {
-      Moving = *Reloaded;
-      if (isUnpredictable(Moving.Kind))
-        return Moving;
-    } else {
-      Symbol |= Reloaded.has_value();
-    }
-    if (Moving.Kind == Motion::None)
-      return level(Motion::None);
-    if (Symbol || Moving.Kind == Motion::Symbolic)
-      return level(Motion::Symbolic);
-    return level(Motion::Constant, Moving.StrideBytes * Factor);
-  }
-  case scUDivExpr: {
-    auto *D = cast<SCEVUDivExpr>(S);
-    LoopLevel N = of(D->getLHS(), Depth + 1);
-    if (of(D->getRHS(), Depth + 1).Kind != Motion::None)
-      return level(Motion::Irregular);
-    if (N.Kind != Motion::Constant)
-      return N;
-    auto *C = dyn_cast<SCEVConstant>(D->getRHS());
-    if (!C || C->getAPInt().getSignificantBits() > 63 || C->isZero())
-      return level(Motion::Symbolic);
-    int64_t Stride = N.StrideBytes / C->getAPInt().getSExtValue();
-    return level(Motion::Constant, Stride ? Stride : 1); // 1: less than one unit an iteration
-  }
-  case scAddRecExpr: {
-    auto *R = cast<SCEVAddRecExpr>(S);
-    if (R->getLoop() == L) {
-      if (!R->isAffine())
-        return level(Motion::Symbolic);
-      LoopLevel Start = of(R->getStart(), Depth + 1);
-      if (isUnpredictable(Start.Kind))
-        return Start;
-      if (auto *C = dyn_cast<SCEVConstant>(R->getStepRecurrence(SE));
-          C && C->getAPInt().getSignificantBits() <= 63) {
-        LoopLevel Walk = level(Motion::Constant, C->getAPInt().getSExtValue());
-        return wraps(Walk, S->getType()) ? level(Motion::Irregular) : Walk;
-      }
-      LoopLevel Step = of(R->getStepRecurrence(SE), Depth + 1);
-      return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
-    }
-    if (L->contains(R->getLoop())) // a recurrence of an inner loop moves with L as its start does
-      return of(R->getStart(), Depth + 1);
-    return level(Motion::None);
-  }
+  case scAddExpr:
+    return ofSum(cast<SCEVNAryExpr>(S), Depth);
+  case scMulExpr:
+    return ofProduct(cast<SCEVNAryExpr>(S), Depth);
+  case scUDivExpr:
+    return ofQuotient(cast<SCEVUDivExpr>(S), Depth);
+  case scAddRecExpr:
+    return ofRecurrence(cast<SCEVAddRecExpr>(S), Depth);
   case scUMaxExpr:
   case scSMaxExpr:
   case scUMinExpr:
   case scSMinExpr:
-  case scSequentialUMinExpr: {
-    LoopLevel Total = level(Motion::None);
-    for (const SCEV *Op : cast<SCEVNAryExpr>(S)->operands()) {
-      LoopLevel M = of(Op, Depth + 1);
-      if (isUnpredictable(M.Kind))
-        return M;
-      if (M.Kind != Motion::None)
-        Total = Total.Kind == Motion::None ? M : level(Motion::Symbolic);
-    }
-    return Total;
-  }
+  case scSequentialUMinExpr:
+    return ofExtreme(cast<SCEVNAryExpr>(S), Depth);
   case scUnknown:
     return ofValue(cast<SCEVUnknown>(S)->getValue(), Depth);
   default:
     return level(Motion::Irregular);
   }
+}
+
+LoopLevel MotionQuery::ofSum(const SCEVNAryExpr *S, unsigned Depth) {
+  LoopLevel Total = level(Motion::None);
+  for (const SCEV *Op : S->operands())
+    Total = sum(Total, of(Op, Depth + 1));
+  // x % n is x - x / n * n. With short steps, x walks through n again and again; with long steps
+  // it is a hash.
+  for (const SCEV *Op : S->operands())
+    if (const SCEVUDivExpr *Quotient = movingQuotient(Op);
+        Quotient && !isUnpredictable(Total.Kind)) {
+      LoopLevel Dividend = of(Quotient->getLHS(), Depth + 1);
+      bool Short =
+          Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
+      return Short ? Dividend : level(Motion::Irregular);
+    }
+  return Total;
+}
+
+LoopLevel MotionQuery::ofProduct(const SCEVNAryExpr *S, unsigned Depth) {
+  int64_t Factor = 1;
+  bool Symbol = false;
+  std::optional<LoopLevel> Reloaded;
+  LoopLevel Moving = level(Motion::None);
+  for (const SCEV *Op : S->operands()) {
+    if (auto *C = dyn_cast<SCEVConstant>(Op)) {
+      if (C->getAPInt().getSignificantBits() > 63)
+        return level(Motion::Irregular);
+      Factor *= C->getAPInt().getSExtValue();
+      continue;
+    }
+    LoopLevel M = of(Op, Depth + 1);
+    if (M.Kind != Motion::None && isReloaded(Op)) {
+      Reloaded = M;
+      continue;
+    }
+    if (isUnpredictable(M.Kind))
+      return M;
+    if (M.Kind == Motion::None) {
+      Symbol = true;
+      continue;
+    }
+    if (Moving.Kind != Motion::None)
+      return level(Motion::Irregular); // product of two recurrences
+    Moving = M;
+  }
+  if (Moving.Kind == Motion::None && Reloaded) {
+    Moving = *Reloaded;
+    if (isUnpredictable(Moving.Kind))
+      return Moving;
+  } else {
+    Symbol |= Reloaded.has_value();
+  }
+  if (Moving.Kind == Motion::None)
+    return level(Motion::None);
+  if (Symbol || Moving.Kind == Motion::Symbolic)
+    return level(Motion::Symbolic);
+  return level(Motion::Constant, Moving.StrideBytes * Factor);
+}
+
+LoopLevel MotionQuery::ofQuotient(const SCEVUDivExpr *S, unsigned Depth) {
+  LoopLevel N = of(S->getLHS(), Depth + 1);
+  if (of(S->getRHS(), Depth + 1).Kind != Motion::None)
+    return level(Motion::Irregular);
+  if (N.Kind != Motion::Constant)
+    return N;
+  auto *C = dyn_cast<SCEVConstant>(S->getRHS());
+  if (!C || C->getAPInt().getSignificantBits() > 63 || C->isZero())
+    return level(Motion::Symbolic);
+  int64_t Stride = N.StrideBytes / C->getAPInt().getSExtValue();
+  return level(Motion::Constant, Stride ? Stride : 1); // 1: less than one unit an iteration
+}
+
+LoopLevel MotionQuery::ofRecurrence(const SCEVAddRecExpr *S, unsigned Depth) {
+  if (S->getLoop() != L) {
+    if (L->contains(S->getLoop())) // a recurrence of an inner loop moves with L as its start does
+      return of(S->getStart(), Depth + 1);
+    return level(Motion::None);
+  }
+  if (!S->isAffine())
+    return level(Motion::Symbolic);
+  LoopLevel Start = of(S->getStart(), Depth + 1);
+  if (isUnpredictable(Start.Kind))
+    return Start;
+  if (auto *C = dyn_cast<SCEVConstant>(S->getStepRecurrence(SE));
+      C && C->getAPInt().getSignificantBits() <= 63) {
+    LoopLevel Walk = level(Motion::Constant, C->getAPInt().getSExtValue());
+    return wraps(Walk, S->getType()) ? level(Motion::Irregular) : Walk;
+  }
+  LoopLevel Step = of(S->getStepRecurrence(SE), Depth + 1);
+  return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
+}
+
+/// Returns the motion of the least or the greatest of several values.
+LoopLevel MotionQuery::ofExtreme(const SCEVNAryExpr *S, unsigned Depth) {
+  LoopLevel Total = level(Motion::None);
+  for (const SCEV *Op : S->operands()) {
+    LoopLevel M = of(Op, Depth + 1);
+    if (isUnpredictable(M.Kind))
+      return M;
+    if (M.Kind != Motion::None)
+      Total = Total.Kind == Motion::None ? M : level(Motion::Symbolic);
+  }
+  return Total;
 }
 
 /// Returns the motion of \p Load, which loads a value at an address that does not move. A number
@@ -427,74 +279,83 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
   // A fresh block in each iteration: allocators return blocks one after the other.
   if (auto *Call = dyn_cast<CallBase>(I); Call && Call->hasFnAttr(SiteIdAttr))
     return level(Motion::Constant, 64);
-  if (auto *Phi = dyn_cast<PHINode>(I)) {
-    if (Phi->getParent() == L->getHeader())
-      if (std::optional<int64_t> Step = appendStep(Phi, L, SE.getDataLayout()))
-        return level(Motion::Constant, *Step);
-    if (Phi->getParent() == L->getHeader())
-      if (std::optional<int64_t> Step = nowAndThenStep(Phi, L, SE.getDataLayout()))
-        return level(Motion::Constant, *Step);
-    // The end of one row, kept as the start of the next.
-    if (Phi->getParent() == L->getHeader() && Depth < MaxDepth) {
-      bool Loaded = true;
-      for (unsigned K = 0; K < Phi->getNumIncomingValues() && Loaded; ++K) {
-        const Value *In = Phi->getIncomingValue(K);
-        while (auto *Cast = dyn_cast<CastInst>(In))
-          In = Cast->getOperand(0);
-        auto *Load = dyn_cast<LoadInst>(In);
-        Loaded = !L->contains(Phi->getIncomingBlock(K)) ||
-                 (Load &&
-                  of(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())), Depth + 1).Kind ==
-                      Motion::Constant);
-      }
-      if (Loaded)
-        return level(Motion::Gather);
-    }
-    if (Phi->getParent() == L->getHeader())
-      return level(chasesItself(Phi, L) ? Motion::Chase : Motion::Irregular);
-    // A counter of an inner loop moves with L as its start does.
-    const Loop *Inner = nullptr;
-    for (const Loop *Sub = L; Sub;) {
-      auto In = find_if(*Sub, [&](const Loop *S) { return S->contains(Phi); });
-      Sub = In == Sub->end() ? nullptr : *In;
-      if (Sub && Sub->getHeader() == Phi->getParent())
-        Inner = Sub;
-    }
-    const bool Counted = Inner && nowAndThenStep(Phi, Inner, SE.getDataLayout());
-    // A merge, or the header phi of an inner loop, moves as the worst of its inputs that do not
-    // depend on itself.
-    LoopLevel Worst = level(Motion::None);
-    for (unsigned K = 0; K < Phi->getNumIncomingValues(); ++K) {
-      Value *In = Phi->getIncomingValue(K);
-      if (In == Phi || !SE.isSCEVable(In->getType()) ||
-          (Counted && Inner->contains(Phi->getIncomingBlock(K))))
-        continue;
-      LoopLevel M = of(SE.getSCEV(In), Depth + 1);
-      if (M.Kind > Worst.Kind ||
-          (M.Kind == Worst.Kind && std::abs(M.StrideBytes) > std::abs(Worst.StrideBytes)))
-        Worst = M;
-    }
-    return Worst;
-  }
+  if (auto *Phi = dyn_cast<PHINode>(I))
+    return Phi->getParent() == L->getHeader() ? ofHeaderPhi(*Phi, Depth) : ofMerge(*Phi, Depth);
   if (isa<SelectInst, FreezeInst, CastInst, BinaryOperator, GetElementPtrInst>(I) &&
-      Depth < MaxDepth) {
-    LoopLevel Worst = level(Motion::None);
-    bool Moves = false;
-    for (Value *Op : I->operands()) {
-      if (!SE.isSCEVable(Op->getType()) || (isa<SelectInst>(I) && Op == I->getOperand(0)))
-        continue;
-      LoopLevel M = of(SE.getSCEV(Op), Depth + 1);
-      Moves |= M.Kind != Motion::None;
-      if (M.Kind > Worst.Kind)
-        Worst = M;
-    }
-    if (!Moves)
-      return level(Motion::None);
-    if (isa<SelectInst, FreezeInst>(I) || isUnpredictable(Worst.Kind))
-      return Worst;
-    return level(Motion::Irregular); // xor, remainder, shift of a recurrence: a hash
-  }
+      Depth < MaxDepth)
+    return ofOperands(*I, Depth);
   return level(Motion::Irregular);
+}
+
+LoopLevel MotionQuery::ofHeaderPhi(const PHINode &Phi, unsigned Depth) {
+  if (std::optional<int64_t> Step = appendStep(&Phi, L, SE.getDataLayout()))
+    return level(Motion::Constant, *Step);
+  if (std::optional<int64_t> Step = nowAndThenStep(&Phi, L, SE.getDataLayout()))
+    return level(Motion::Constant, *Step);
+  if (Depth < MaxDepth && keepsEndOfRow(Phi, Depth))
+    return level(Motion::Gather);
+  return level(chasesItself(&Phi, L) ? Motion::Chase : Motion::Irregular);
+}
+
+/// True if each iteration loads the next value of \p Phi in order: the end of one row, kept as the
+/// start of the next.
+bool MotionQuery::keepsEndOfRow(const PHINode &Phi, unsigned Depth) {
+  for (unsigned K = 0; K < Phi.getNumIncomingValues(); ++K) {
+    if (!L->contains(Phi.getIncomingBlock(K)))
+      continue;
+    const Value *In = Phi.getIncomingValue(K);
+    while (auto *Cast = dyn_cast<CastInst>(In))
+      In = Cast->getOperand(0);
+    auto *Load = dyn_cast<LoadInst>(In);
+    if (!Load || of(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())), Depth + 1).Kind !=
+                     Motion::Constant)
+      return false;
+  }
+  return true;
+}
+
+/// Returns the motion of a merge, or of the header phi of an inner loop: the worst of its inputs
+/// that do not depend on itself.
+LoopLevel MotionQuery::ofMerge(const PHINode &Phi, unsigned Depth) {
+  // A counter of an inner loop moves with L as its start does.
+  const Loop *Inner = nullptr;
+  for (const Loop *Sub = L; Sub;) {
+    auto In = find_if(*Sub, [&](const Loop *S) { return S->contains(&Phi); });
+    Sub = In == Sub->end() ? nullptr : *In;
+    if (Sub && Sub->getHeader() == Phi.getParent())
+      Inner = Sub;
+  }
+  const bool Counted = Inner && nowAndThenStep(&Phi, Inner, SE.getDataLayout());
+  LoopLevel Worst = level(Motion::None);
+  for (unsigned K = 0; K < Phi.getNumIncomingValues(); ++K) {
+    Value *In = Phi.getIncomingValue(K);
+    if (In == &Phi || !SE.isSCEVable(In->getType()) ||
+        (Counted && Inner->contains(Phi.getIncomingBlock(K))))
+      continue;
+    LoopLevel M = of(SE.getSCEV(In), Depth + 1);
+    if (M.Kind > Worst.Kind ||
+        (M.Kind == Worst.Kind && std::abs(M.StrideBytes) > std::abs(Worst.StrideBytes)))
+      Worst = M;
+  }
+  return Worst;
+}
+
+LoopLevel MotionQuery::ofOperands(const Instruction &I, unsigned Depth) {
+  LoopLevel Worst = level(Motion::None);
+  bool Moves = false;
+  for (Value *Op : I.operands()) {
+    if (!SE.isSCEVable(Op->getType()) || (isa<SelectInst>(I) && Op == I.getOperand(0)))
+      continue;
+    LoopLevel M = of(SE.getSCEV(Op), Depth + 1);
+    Moves |= M.Kind != Motion::None;
+    if (M.Kind > Worst.Kind)
+      Worst = M;
+  }
+  if (!Moves)
+    return level(Motion::None);
+  if (isa<SelectInst, FreezeInst>(I) || isUnpredictable(Worst.Kind))
+    return Worst;
+  return level(Motion::Irregular); // xor, remainder, shift of a recurrence: a hash
 }
 
 LoopLevel motionOf(const SCEV *S, const Loop *L, ScalarEvolution &SE) {

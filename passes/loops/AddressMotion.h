@@ -16,9 +16,13 @@
 #include <optional>
 
 namespace llvm {
+class Instruction;
 class LoadInst;
 class Loop;
+class PHINode;
 class SCEV;
+class SCEVAddRecExpr;
+class SCEVNAryExpr;
 class SCEVUDivExpr;
 class ScalarEvolution;
 class Type;
@@ -71,7 +75,16 @@ private:
   bool wraps(const LoopLevel &L, llvm::Type *T) const;
   const llvm::SCEVUDivExpr *movingQuotient(const llvm::SCEV *S);
   LoopLevel compute(const llvm::SCEV *S, unsigned Depth);
+  LoopLevel ofSum(const llvm::SCEVNAryExpr *S, unsigned Depth);
+  LoopLevel ofProduct(const llvm::SCEVNAryExpr *S, unsigned Depth);
+  LoopLevel ofQuotient(const llvm::SCEVUDivExpr *S, unsigned Depth);
+  LoopLevel ofRecurrence(const llvm::SCEVAddRecExpr *S, unsigned Depth);
+  LoopLevel ofExtreme(const llvm::SCEVNAryExpr *S, unsigned Depth);
   LoopLevel ofValue(llvm::Value *V, unsigned Depth);
+  LoopLevel ofHeaderPhi(const llvm::PHINode &Phi, unsigned Depth);
+  LoopLevel ofMerge(const llvm::PHINode &Phi, unsigned Depth);
+  LoopLevel ofOperands(const llvm::Instruction &I, unsigned Depth);
+  bool keepsEndOfRow(const llvm::PHINode &Phi, unsigned Depth);
   LoopLevel ofReloaded(const llvm::LoadInst &Load, unsigned Depth);
   bool isReloaded(const llvm::SCEV *S);
 

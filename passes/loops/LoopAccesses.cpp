@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/loops/LoopAccesses.h"
+#include "passes/loops/CallersLoops.h"
 #include "passes/loops/LoopWrites.h"
+#include "passes/loops/Neighbours.h"
 #include "passes/loops/TripCounts.h"
 #include "passes/pointers/MemoryTouches.h"
 #include "passes/sites/AllocationSites.h"
@@ -24,20 +26,6 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// True if the number that \p Place loads is advanced by a constant where it is read
-/// (text[count++]). Successive calls then walk in order.
-bool countsOn(const LoadInst &Place) {
-  return any_of(Place.users(), [&](const User *U) {
-    auto *Sum = dyn_cast<BinaryOperator>(U);
-    return Sum && (Sum->getOpcode() == Instruction::Add || Sum->getOpcode() == Instruction::Sub) &&
-           isa<ConstantInt>(Sum->getOperand(1)) && any_of(Sum->users(), [&](const User *Use) {
-             auto *Store = dyn_cast<StoreInst>(Use);
-             return Store && Store->getValueOperand() == Sum &&
-                    Store->getPointerOperand() == Place.getPointerOperand();
-           });
-  });
-}
-
 /// True if \p Root is an object that each call of its function allocates anew.
 bool isFresh(const Value &Root, const LoopInfo &LI) {
   const auto *Call = dyn_cast<CallBase>(&Root);
@@ -45,152 +33,8 @@ bool isFresh(const Value &Root, const LoopInfo &LI) {
          !getReallocatedOperand(Call) && !LI.getLoopFor(Call->getParent());
 }
 
-/// True if the address \p Pointer, outside of any loop, has an unpredictable part: an index that is
-/// computed or loaded. A plain argument is none, since its caller may walk it in order. A pointer
-/// loaded from a table points to a place as unpredictable as the table's index.
-bool computedIndex(const Value *Pointer, unsigned Depth = 0) {
-  if (auto *Load = dyn_cast<LoadInst>(Pointer))
-    return Depth <= 6 && computedIndex(Load->getPointerOperand(), Depth + 1);
-  const auto *G = dyn_cast<GEPOperator>(Pointer);
-  if (!G || Depth > 6)
-    return false;
-  for (const Use &Index : G->indices()) {
-    const Value *V = Index;
-    while (auto *C = dyn_cast<CastInst>(V))
-      V = C->getOperand(0);
-    if (auto *Load = dyn_cast<LoadInst>(V); Load && !countsOn(*Load))
-      return true;
-    if (auto *B = dyn_cast<BinaryOperator>(V))
-      switch (B->getOpcode()) {
-      case Instruction::And:
-      case Instruction::URem:
-      case Instruction::SRem:
-      case Instruction::LShr:
-      case Instruction::Xor:
-        return true;
-      default:
-        break;
-      }
-  }
-  return computedIndex(G->getPointerOperand(), Depth + 1);
-}
-
 bool picksAtRandom(Instruction *I) {
   return any_of(touchesOf(*I), [](const Touch &T) { return computedIndex(T.Pointer); });
-}
-
-/// Returns the arguments of a self-recursive function whose calls pass a pointer loaded through the
-/// argument.
-SmallPtrSet<const Argument *, 4> chasedArguments(Function &F) {
-  SmallPtrSet<const Argument *, 4> Chased;
-  for (Instruction &I : instructions(F)) {
-    auto *Call = dyn_cast<CallBase>(&I);
-    if (!Call || Call->getCalledFunction() != &F)
-      continue;
-    for (Argument &A : F.args()) {
-      if (!A.getType()->isPointerTy() || A.getArgNo() >= Call->arg_size())
-        continue;
-      SmallVector<const Value *, 8> Stack{Call->getArgOperand(A.getArgNo())};
-      SmallPtrSet<const Value *, 16> Seen;
-      bool Loaded = false;
-      while (!Stack.empty()) {
-        const Value *V = Stack.pop_back_val();
-        if (!Seen.insert(V).second || Seen.size() > 64)
-          continue;
-        if (auto *L = dyn_cast<LoadInst>(V)) {
-          const Value *Root = getUnderlyingObject(L->getPointerOperand());
-          if (Root == &A || isa<PHINode>(Root))
-            Loaded = true;
-        } else if (isa<GetElementPtrInst, PHINode, SelectInst>(V)) {
-          for (const Use &Op : cast<Instruction>(V)->operands())
-            Stack.push_back(Op);
-        }
-      }
-      if (Loaded)
-        Chased.insert(&A);
-    }
-  }
-  return Chased;
-}
-
-} // namespace
-
-const LoopLevel *LoopReference::varying() const {
-  for (const LoopLevel &L : Levels)
-    if (L.Kind != Motion::None)
-      return &L;
-  return nullptr;
-}
-
-DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisManager &FAM) {
-  DenseSet<const Function *> Result;
-  SmallVector<const Function *, 16> Work;
-  DenseMap<const Function *, SmallVector<const Function *, 8>> Calls;
-  for (Function &F : M) {
-    if (F.isDeclaration())
-      continue;
-    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-    for (Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call)
-        continue;
-      auto *Callee = dyn_cast<Function>(Call->getCalledOperand()->stripPointerCastsAndAliases());
-      if (!Callee || Callee->isDeclaration())
-        continue;
-      Calls[&F].push_back(Callee);
-      // A function that calls itself counts as called in a loop.
-      if ((Callee == &F || LI.getLoopFor(I.getParent())) && Result.insert(Callee).second)
-        Work.push_back(Callee);
-    }
-  }
-  while (!Work.empty())
-    for (const Function *Callee : Calls.lookup(Work.pop_back_val()))
-      if (Result.insert(Callee).second)
-        Work.push_back(Callee);
-  return Result;
-}
-
-namespace {
-
-/// A walk in a loop, and its last address. Computing the address takes symbolic arithmetic that no
-/// other pass needs, so last() does it on demand.
-struct InnerWalk {
-  const SCEVAddRecExpr *Walk;
-  const SCEV *Last = nullptr;
-
-  /// Returns the last address; null if the loop's count is unknown.
-  const SCEV *last(ScalarEvolution &SE) {
-    const SCEV *Count = SE.getBackedgeTakenCount(Walk->getLoop());
-    if (!Last && !isa<SCEVCouldNotCompute>(Count))
-      Last = Walk->evaluateAtIteration(
-          SE.getTruncateOrZeroExtend(Count, SE.getEffectiveSCEVType(Count->getType())), SE);
-    return Last;
-  }
-};
-
-/// References of one innermost loop to one base, which are compared with each other.
-struct Neighbourhood {
-  struct Member {
-    const SCEV *Address;
-    size_t Reference; ///< index of the reference
-  };
-  SmallVector<Member, 4> Members;
-  SmallVector<InnerWalk, 4> Inside; ///< walks in loops directly inside
-
-  /// True if a walk in a loop directly inside starts or ends on the page of \p Address.
-  bool isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvolution &SE);
-};
-
-/// Most members that are compared. A further reference (unrolled code) has no group.
-constexpr size_t MaxNeighbours = 32;
-
-bool Neighbourhood::isPassed(const SCEV *Address, uint64_t PageBytes, ScalarEvolution &SE) {
-  const auto IsNear = [&](const SCEV *End) {
-    std::optional<APInt> Apart = End ? SE.computeConstantDifference(Address, End) : std::nullopt;
-    return Apart && Apart->abs().ult(PageBytes);
-  };
-  return any_of(MutableArrayRef(Inside).take_front(MaxNeighbours / 2),
-                [&](InnerWalk &W) { return IsNear(W.Walk->getStart()) || IsNear(W.last(SE)); });
 }
 
 /// Corrects the strides of outer loops around a triangular loop. An outer loop moves the address
@@ -291,147 +135,175 @@ void markPrefetched(Function &F, LoopInfo &LI, ScalarEvolution &SE,
   }
 }
 
+/// Collects the references of one function.
+class ReferenceCollector {
+public:
+  ReferenceCollector(Function &F, FunctionAnalysisManager &FAM,
+                     const SmallPtrSetImpl<const Argument *> &Chased, bool CalledInLoop,
+                     uint64_t PageBytes)
+      : LI(FAM.getResult<LoopAnalysis>(F)), SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
+        Chased(Chased), CalledInLoop(CalledInLoop), Trips(SE), Writes(F, FAM),
+        Near(References, PageBytes, SE) {}
+
+  void add(Instruction &I, const Touch &T);
+  std::vector<LoopReference> take(Function &F) {
+    markPrefetched(F, LI, SE, References);
+    return std::move(References);
+  }
+
+private:
+  /// The address of a reference in the function's loops.
+  struct Walked {
+    const Loop *Inner;   ///< null: no loop contains the access
+    const SCEV *Address; ///< null: scalar evolution does not know the pointer's type
+    bool IsChased;       ///< a recursion loads the pointer through its argument
+  };
+  MotionQuery &motionIn(const Loop *L);
+  bool walksThroughPointers(const Walked &W);
+  void addGather(LoopReference &R, const Loop *Inner);
+  void addWalk(LoopReference &R, const Touch &T, const Walked &W);
+  LoopLevel levelOf(const Loop *L, const SCEV *Address);
+  void addSurrounding(LoopReference &R, const Walked &W);
+
+  std::vector<LoopReference> References;
+  LoopInfo &LI;
+  ScalarEvolution &SE;
+  const SmallPtrSetImpl<const Argument *> &Chased;
+  bool CalledInLoop;
+  TripCounts Trips;
+  LoopWrites Writes;
+  DenseMap<const Loop *, std::unique_ptr<MotionQuery>> Queries;
+  Neighbours Near;
+};
+
+void ReferenceCollector::add(Instruction &I, const Touch &T) {
+  Value *Pointer = T.Pointer;
+  const Value *Root = getUnderlyingObject(Pointer);
+  if (isa<AllocaInst>(Root) || Pointer->getType()->getScalarType()->getPointerAddressSpace() != 0)
+    return;
+  LoopReference R;
+  R.Access = &I;
+  R.Pointer = Pointer;
+  R.Bytes = T.Bytes;
+  R.Writes = T.Writes;
+  const Loop *Inner = LI.getLoopFor(I.getParent());
+  const auto *Passed = dyn_cast<Argument>(Root);
+  const bool IsChased = Passed && Chased.contains(Passed);
+  if (!Inner && !IsChased && !computedIndex(Pointer)) // not repeated, or in an unknown way
+    return;
+  // Skips an object allocated by this call outside of loops: the next call has another object.
+  if (!Inner && isFresh(*Root, LI))
+    return;
+  const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
+  if (T.Gathers)
+    addGather(R, Inner);
+  else if (Address)
+    addWalk(R, T, {Inner, Address, IsChased});
+}
+
+MotionQuery &ReferenceCollector::motionIn(const Loop *L) {
+  auto &Query = Queries[L];
+  if (!Query)
+    Query = std::make_unique<MotionQuery>(L, SE, &Writes);
+  return *Query;
+}
+
+/// Adds \p R, which accesses a vector of addresses: the innermost loop gathers, however the base
+/// moves.
+void ReferenceCollector::addGather(LoopReference &R, const Loop *Inner) {
+  for (const Loop *L = Inner; L; L = L->getParentLoop()) {
+    LoopLevel Level = Trips.of(L);
+    Level.L = L;
+    Level.Kind = L == Inner ? Motion::Gather : Motion::None;
+    R.Levels.push_back(Level);
+    R.Outermost = L;
+  }
+  if (!R.Levels.empty())
+    References.push_back(std::move(R));
+}
+
+void ReferenceCollector::addWalk(LoopReference &R, const Touch &T, const Walked &W) {
+  if (W.Inner) {
+    R.ThroughPointers = walksThroughPointers(W);
+    Near.compare(R, W.Inner, W.Address);
+    if (R.Repeated && !R.Writes)
+      return;
+  }
+  for (const Loop *L = W.Inner; L; L = L->getParentLoop()) {
+    R.Levels.push_back(levelOf(L, W.Address));
+    R.Outermost = L;
+  }
+  if (T.Walks && W.Inner &&
+      none_of(R.Levels, [](const LoopLevel &L) { return isUnpredictable(L.Kind); })) {
+    LoopLevel Copy;
+    Copy.Kind = Motion::Constant;
+    Copy.StrideBytes = static_cast<int64_t>(T.Bytes);
+    Copy.OfCopy = true;
+    R.Levels.insert(R.Levels.begin(), Copy);
+  }
+  startOrEnd(R, Trips, SE);
+  R.StartBytes = startBytes(R, W.Address, SE);
+  addSurrounding(R, W);
+  if (R.Levels.empty())
+    return;
+  if (W.Inner)
+    Near.add(W.Inner, W.Address);
+  References.push_back(std::move(R));
+}
+
+bool ReferenceCollector::walksThroughPointers(const Walked &W) {
+  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(W.Address));
+  auto *Load = Base ? dyn_cast<LoadInst>(Base->getValue()) : nullptr;
+  return Load && W.Inner->contains(Load) && !isDrawn(*Load, motionIn(W.Inner), SE);
+}
+
+/// Returns how \p Address moves with \p L, and how often \p L runs.
+LoopLevel ReferenceCollector::levelOf(const Loop *L, const SCEV *Address) {
+  LoopLevel Level = motionIn(L).of(Address);
+  // An address inside a block allocated in this very iteration: fresh blocks follow each other.
+  if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+      Base && isUnpredictable(Level.Kind))
+    if (auto *Call = dyn_cast<CallBase>(Base->getValue());
+        Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
+      Level.Kind = Motion::Constant, Level.StrideBytes = 64;
+  // An index loaded through itself within one array is a gather, since the object stays the same.
+  if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
+    Level.Kind = Motion::Gather;
+  LoopLevel Counted = Trips.of(L);
+  Counted.L = L;
+  Counted.Kind = Level.Kind;
+  Counted.StrideBytes = Level.StrideBytes;
+  return Counted;
+}
+
+/// Adds a level to \p R for a recursion or a caller's loop.
+void ReferenceCollector::addSurrounding(LoopReference &R, const Walked &W) {
+  LoopLevel Around;
+  if (W.IsChased) {
+    Around.Kind = Motion::Chase;
+  } else if (!W.Inner) { // the address has a computed index
+    Around.Kind = Motion::Irregular;
+    R.Assumed = !CalledInLoop;
+  } else if (!CalledInLoop || R.Levels.empty()) {
+    return;
+  }
+  R.Levels.push_back(Around);
+}
+
 } // namespace
 
 std::vector<LoopReference> loopReferences(Function &F, FunctionAnalysisManager &FAM,
                                           bool CalledInLoop, uint64_t PageBytes) {
-  std::vector<LoopReference> References;
-  LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-  SmallPtrSet<const Argument *, 4> Chased = chasedArguments(F);
+  const SmallPtrSet<const Argument *, 4> Chased = chasedArguments(F);
   const std::vector<Instruction *> Order = inOrder(F);
   // True for most small functions.
-  if (LI.empty() && Chased.empty() && none_of(Order, picksAtRandom))
-    return References;
-  ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
-  TripCounts Trips(SE);
-  LoopWrites Writes(F, FAM);
-  DenseMap<const Loop *, std::unique_ptr<MotionQuery>> Queries;
-  DenseMap<std::pair<const Loop *, const SCEV *>, Neighbourhood> Neighbours;
-  unsigned Groups = 0;
-  for (Instruction *At : Order)
-    for (const Touch &T : touchesOf(*At)) {
-      Instruction &I = *At;
-      Value *Pointer = T.Pointer;
-      const Value *Root = getUnderlyingObject(Pointer);
-      if (isa<AllocaInst>(Root) ||
-          Pointer->getType()->getScalarType()->getPointerAddressSpace() != 0)
-        continue;
-      LoopReference R;
-      R.Access = &I;
-      R.Pointer = Pointer;
-      R.Bytes = T.Bytes;
-      R.Writes = T.Writes;
-      const Loop *Inner = LI.getLoopFor(I.getParent());
-      const auto *Passed = dyn_cast<Argument>(Root);
-      const bool IsChased = Passed && Chased.contains(Passed);
-      if (!Inner && !IsChased && !computedIndex(Pointer)) // not repeated, or in an unknown way
-        continue;
-      // Skips an object allocated by this call outside of loops: the next call has another object.
-      if (!Inner && isFresh(*Root, LI))
-        continue;
-      const SCEV *Address = SE.isSCEVable(Pointer->getType()) ? SE.getSCEV(Pointer) : nullptr;
-      if (!Address && !T.Gathers)
-        continue;
-      if (T.Gathers) { // a vector of addresses: the innermost loop gathers, however the base moves
-        for (const Loop *L = Inner; L; L = L->getParentLoop()) {
-          LoopLevel Level = Trips.of(L);
-          Level.L = L;
-          Level.Kind = L == Inner ? Motion::Gather : Motion::None;
-          R.Levels.push_back(Level);
-          R.Outermost = L;
-        }
-        if (!R.Levels.empty())
-          References.push_back(std::move(R));
-        continue;
-      }
-      auto MovesWith = [&](const Loop *L) -> MotionQuery & {
-        auto &Query = Queries[L];
-        if (!Query)
-          Query = std::make_unique<MotionQuery>(L, SE, &Writes);
-        return *Query;
-      };
-      if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address)); Base && Inner)
-        if (auto *Load = dyn_cast<LoadInst>(Base->getValue()))
-          R.ThroughPointers = Inner->contains(Load) && !isDrawn(*Load, MovesWith(Inner), SE);
-      if (Inner) {
-        Neighbourhood &Near = Neighbours[{Inner, SE.getPointerBase(Address)}];
-        for (size_t K = 0; K < std::min(Near.Members.size(), MaxNeighbours); ++K) {
-          const Neighbourhood::Member &M = Near.Members[K];
-          std::optional<APInt> Apart = M.Address == Address
-                                           ? APInt(64, 0)
-                                           : SE.computeConstantDifference(Address, M.Address);
-          if (!Apart || Apart->getSignificantBits() > 63)
-            continue;
-          R.Repeated |= Apart->abs().ult(PageBytes);
-          LoopReference &Other = References[M.Reference];
-          if (!Other.Group)
-            Other.Group = ++Groups;
-          R.Group = Other.Group;
-          R.OffsetBytes = Other.OffsetBytes + Apart->getSExtValue();
-          if (R.Repeated)
-            break;
-        }
-        R.Repeated = R.Repeated || Near.isPassed(Address, PageBytes, SE);
-        if (R.Repeated && !R.Writes)
-          continue;
-      }
-      for (const Loop *L = Inner; L; L = L->getParentLoop()) {
-        LoopLevel Level = MovesWith(L).of(Address);
-        // An address inside a block allocated in this very iteration: fresh blocks follow each
-        // other.
-        if (auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
-            Base && isUnpredictable(Level.Kind))
-          if (auto *Call = dyn_cast<CallBase>(Base->getValue());
-              Call && Call->hasFnAttr(SiteIdAttr) && L->contains(Call))
-            Level.Kind = Motion::Constant, Level.StrideBytes = 64;
-        // An index loaded through itself within one array is a gather, since the object stays the
-        // same.
-        if (Level.Kind == Motion::Chase && SE.isLoopInvariant(SE.getPointerBase(Address), L))
-          Level.Kind = Motion::Gather;
-        LoopLevel Counted = Trips.of(L);
-        Counted.L = L;
-        Counted.Kind = Level.Kind;
-        Counted.StrideBytes = Level.StrideBytes;
-        R.Levels.push_back(Counted);
-        R.Outermost = L;
-      }
-      if (T.Walks && Inner &&
-          none_of(R.Levels, [](const LoopLevel &L) { return isUnpredictable(L.Kind); })) {
-        LoopLevel Copy;
-        Copy.Kind = Motion::Constant;
-        Copy.StrideBytes = static_cast<int64_t>(T.Bytes);
-        Copy.OfCopy = true;
-        R.Levels.insert(R.Levels.begin(), Copy);
-      }
-      startOrEnd(R, Trips, SE);
-      R.StartBytes = startBytes(R, Address, SE);
-      LoopLevel Around; // for recursion, or a caller's loop
-      if (IsChased) {
-        Around.Kind = Motion::Chase;
-        R.Levels.push_back(Around);
-      } else if (!Inner) { // the address has a computed index
-        Around.Kind = Motion::Irregular;
-        R.Assumed = !CalledInLoop;
-        R.Levels.push_back(Around);
-      } else if (CalledInLoop && !R.Levels.empty()) {
-        R.Levels.push_back(Around);
-      }
-      if (R.Levels.empty())
-        continue;
-      if (Inner) {
-        const SCEV *Base = SE.getPointerBase(Address);
-        Neighbours[{Inner, Base}].Members.push_back({Address, References.size()});
-        // The surrounding loop's accesses at the start or end of this walk are on a page that the
-        // walk has touched.
-        auto *Walk = dyn_cast<SCEVAddRecExpr>(Address);
-        const Loop *Around = Inner->getParentLoop();
-        if (Walk && Around && Walk->getLoop() == Inner && Walk->isAffine())
-          Neighbours[{Around, Base}].Inside.push_back({Walk});
-      }
-      References.push_back(std::move(R));
-    }
-  markPrefetched(F, LI, SE, References);
-  return References;
+  if (FAM.getResult<LoopAnalysis>(F).empty() && Chased.empty() && none_of(Order, picksAtRandom))
+    return {};
+  ReferenceCollector Collector(F, FAM, Chased, CalledInLoop, PageBytes);
+  for (Instruction *I : Order)
+    for (const Touch &T : touchesOf(*I))
+      Collector.add(*I, T);
+  return Collector.take(F);
 }
 
 } // namespace smalloc

@@ -13,41 +13,11 @@
 #ifndef SMALLOC_PASSES_LOOPACCESSES_H
 #define SMALLOC_PASSES_LOOPACCESSES_H
 
-#include "passes/loops/AddressMotion.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/IR/DebugLoc.h"
+#include "passes/loops/LoopReference.h"
 #include "llvm/IR/PassManager.h"
 #include <vector>
 
 namespace smalloc {
-
-struct LoopReference {
-  llvm::Instruction *Access = nullptr;
-  llvm::Value *Pointer = nullptr;
-  uint64_t Bytes = 0;
-  bool Writes = false;
-  bool Repeated = false; ///< another reference covers its pages: it counts only as a write
-  /// Number of the reference's group; 0: none. References of one loop in the same group stay
-  /// OffsetBytes from a common origin (the rows above and below).
-  unsigned Group = 0;
-  int64_t OffsetBytes = 0;
-  uint64_t StartBytes = 0; ///< distance of the lowest address from the object's start; 0: unknown
-  bool Prefetched = false; ///< the loop prefetches what the reference reaches
-  llvm::SmallVector<LoopLevel, 2> Levels; ///< innermost first
-  const llvm::Loop *Outermost = nullptr;  ///< null: not in a loop of its function
-  /// The innermost loop loads the object's pointer anew in each iteration.
-  bool ThroughPointers = false;
-  bool Assumed = false; ///< the surrounding loop is an assumption (calls from other units)
-
-  /// Returns the innermost level that the address varies with; null if there is none.
-  const LoopLevel *varying() const;
-};
-
-/// Returns the functions that a loop of this unit calls, directly or through other functions of the
-/// unit.
-llvm::DenseSet<const llvm::Function *> functionsCalledInLoops(llvm::Module &M,
-                                                              llvm::FunctionAnalysisManager &FAM);
 
 /// Returns all references of \p F that a loop or recursion repeats. References to the same window
 /// of \p PageBytes of the same recurrence (a[i-1], a[i], a[i+1]) are listed once. \p CalledInLoop:

@@ -31,29 +31,8 @@ std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth
   }
   if (auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
     return range(Cast->getOperand(), Depth + 1);
-  if (auto *R = dyn_cast<SCEVAddRecExpr>(S)) {
-    auto *Step = dyn_cast<SCEVConstant>(R->getStepRecurrence(SE));
-    std::optional<Range> Start =
-        R->isAffine() && Step && Step->getAPInt().getSignificantBits() <= 32
-            ? range(R->getStart(), Depth + 1)
-            : std::nullopt;
-    if (!Start)
-      return std::nullopt;
-    const LoopLevel &Outer = of(R->getLoop());
-    if (!Outer.Trip)
-      return std::nullopt;
-    const double By = static_cast<double>(Step->getAPInt().getSExtValue());
-    const double Trip = static_cast<double>(*Outer.Trip);
-    const double Least = Outer.TripOf ? static_cast<double>(Outer.TripMin) : Trip;
-    const double Most = Outer.TripOf ? static_cast<double>(Outer.TripMax) : Trip;
-    // An execution of T iterations takes the T values 0 .. T - 1. The mean over all executions is
-    // (E[T^2] / E[T] - 1) / 2, with T evenly distributed between its ends.
-    const double Square = (Least * Least + Least * Most + Most * Most) / 3;
-    const double Index = Trip > 0 ? std::max(0.0, (Square / Trip - 1) / 2) : 0;
-    const double Last = By * (Most - 1);
-    return Range{Start->Mean + By * Index, Start->Min + std::min(0.0, Last),
-                 Start->Max + std::max(0.0, Last), R->getLoop()};
-  }
+  if (auto *R = dyn_cast<SCEVAddRecExpr>(S))
+    return rangeOfRecurrence(R, Depth);
   if (auto *D = dyn_cast<SCEVUDivExpr>(S)) {
     auto *C = dyn_cast<SCEVConstant>(D->getRHS());
     std::optional<Range> N = range(D->getLHS(), Depth + 1);
@@ -70,40 +49,63 @@ std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth
     std::optional<Range> R = range(Op, Depth + 1);
     if (!R)
       return std::nullopt;
-    if (!Total) {
-      Total = R;
-      continue;
-    }
-    const Loop *Of = Total->Of ? Total->Of : R->Of;
-    switch (S->getSCEVType()) {
-    case scAddExpr:
-      Total = Range{Total->Mean + R->Mean, Total->Min + R->Min, Total->Max + R->Max, Of};
-      break;
-    case scMulExpr: {
-      if (Total->Of && R->Of)
-        return std::nullopt; // a product of two moving values does not run evenly
-      const double By = Total->Of ? R->Mean : Total->Mean;
-      const Range &Moving = Total->Of ? *Total : *R;
-      Total = Range{By * Moving.Mean, std::min(By * Moving.Min, By * Moving.Max),
-                    std::max(By * Moving.Min, By * Moving.Max), Of};
-      break;
-    }
-    case scUMaxExpr:
-    case scSMaxExpr:
-      Total = Range{std::max(Total->Mean, R->Mean), std::max(Total->Min, R->Min),
-                    std::max(Total->Max, R->Max), Of};
-      break;
-    case scUMinExpr:
-    case scSMinExpr:
-    case scSequentialUMinExpr:
-      Total = Range{std::min(Total->Mean, R->Mean), std::min(Total->Min, R->Min),
-                    std::min(Total->Max, R->Max), Of};
-      break;
-    default:
+    Total = Total ? combined(*Nary, *Total, *R) : R;
+    if (!Total)
       return std::nullopt;
-    }
   }
   return Total;
+}
+
+std::optional<TripCounts::Range> TripCounts::rangeOfRecurrence(const SCEVAddRecExpr *R,
+                                                               unsigned Depth) {
+  auto *Step = dyn_cast<SCEVConstant>(R->getStepRecurrence(SE));
+  std::optional<Range> Start = R->isAffine() && Step && Step->getAPInt().getSignificantBits() <= 32
+                                   ? range(R->getStart(), Depth + 1)
+                                   : std::nullopt;
+  if (!Start)
+    return std::nullopt;
+  const LoopLevel &Outer = of(R->getLoop());
+  if (!Outer.Trip)
+    return std::nullopt;
+  const double By = static_cast<double>(Step->getAPInt().getSExtValue());
+  const double Trip = static_cast<double>(*Outer.Trip);
+  const double Least = Outer.TripOf ? static_cast<double>(Outer.TripMin) : Trip;
+  const double Most = Outer.TripOf ? static_cast<double>(Outer.TripMax) : Trip;
+  // An execution of T iterations takes the T values 0 .. T - 1. The mean over all executions is
+  // (E[T^2] / E[T] - 1) / 2, with T evenly distributed between its ends.
+  const double Square = (Least * Least + Least * Most + Most * Most) / 3;
+  const double Index = Trip > 0 ? std::max(0.0, (Square / Trip - 1) / 2) : 0;
+  const double Last = By * (Most - 1);
+  return Range{Start->Mean + By * Index, Start->Min + std::min(0.0, Last),
+               Start->Max + std::max(0.0, Last), R->getLoop()};
+}
+
+/// Returns the range of an operation like \p S on values with the ranges \p A and \p B; nothing if
+/// it does not run evenly.
+std::optional<TripCounts::Range> TripCounts::combined(const SCEVNAryExpr &S, const Range &A,
+                                                      const Range &B) {
+  const Loop *Of = A.Of ? A.Of : B.Of;
+  switch (S.getSCEVType()) {
+  case scAddExpr:
+    return Range{A.Mean + B.Mean, A.Min + B.Min, A.Max + B.Max, Of};
+  case scMulExpr: {
+    if (A.Of && B.Of)
+      return std::nullopt; // a product of two moving values does not run evenly
+    const double By = A.Of ? B.Mean : A.Mean;
+    const Range &Moving = A.Of ? A : B;
+    return Range{By * Moving.Mean, std::min(By * Moving.Min, By * Moving.Max),
+                 std::max(By * Moving.Min, By * Moving.Max), Of};
+  }
+  case scUMaxExpr:
+  case scSMaxExpr:
+    return Range{std::max(A.Mean, B.Mean), std::max(A.Min, B.Min), std::max(A.Max, B.Max), Of};
+  case scUMinExpr:
+  case scSMinExpr:
+  case scSequentialUMinExpr:
+    return Range{std::min(A.Mean, B.Mean), std::min(A.Min, B.Min), std::min(A.Max, B.Max), Of};
+  default:
+    return std::nullopt;
+  }
 }
 
 LoopLevel TripCounts::compute(const Loop *L) {

@@ -31,6 +31,8 @@ private:
     const llvm::Loop *Of = nullptr; ///< innermost loop that moves the value
   };
   std::optional<Range> range(const llvm::SCEV *S, unsigned Depth = 0);
+  std::optional<Range> rangeOfRecurrence(const llvm::SCEVAddRecExpr *R, unsigned Depth);
+  static std::optional<Range> combined(const llvm::SCEVNAryExpr &S, const Range &A, const Range &B);
   LoopLevel compute(const llvm::Loop *L);
 
   llvm::ScalarEvolution &SE;

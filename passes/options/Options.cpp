@@ -65,96 +65,107 @@ Error checkTraceDirectory(Options &O, StringRef Dir) {
   return Error::success();
 }
 
+/// Sets \p Field to what \p Value means in \p Choices. \p Valid: the choices as text.
+template <typename T>
+Error choose(T &Field, StringRef Key, StringRef Value,
+             std::initializer_list<std::pair<StringRef, T>> Choices, StringRef Valid) {
+  for (const auto &[Name, Choice] : Choices)
+    if (Value == Name) {
+      Field = Choice;
+      return Error::success();
+    }
+  return invalid(Key, Value, Valid);
+}
+
+/// Sets \p Directory to \p Value, and creates that directory.
+Error createDirectory(std::string &Directory, StringRef Key, StringRef Value) {
+  if (Value.empty())
+    return invalid(Key, Value, "a directory");
+  if (std::error_code Failed = sys::fs::create_directories(Value))
+    return failure("cannot create the directory of plugin option '" + Key + "' (" + Value +
+                       "): " + Failed.message(),
+                   "name a directory that you may write to");
+  Directory = Value.str();
+  return Error::success();
+}
+
+Error setMachine(Options &O, StringRef Key, StringRef Value) {
+  if (Value.empty())
+    return invalid(Key, Value, "native, a preset's name, or a file");
+  Expected<MachineProfile> M = loadMachineProfile(Value);
+  if (!M)
+    return M.takeError();
+  O.Machine = std::move(*M);
+  return Error::success();
+}
+
+Error setRoot(Options &O, StringRef Key, StringRef Value) {
+  if (Value.empty())
+    return invalid(Key, Value, "a directory");
+  O.Root = Value.str();
+  return Error::success();
+}
+
+Error setGenerate(Options &O, StringRef Key, StringRef Value) {
+  if (Value.contains(',') || Value.contains('%'))
+    return invalid(Key, Value, "a directory without commas and percent signs");
+  O.GenerateDir = Value.empty() ? "." : Value.str();
+  return checkTraceDirectory(O, Value);
+}
+
+Error setUse(Options &O, StringRef Key, StringRef Value) {
+  if (Value.empty())
+    return invalid(Key, Value, "a directives file");
+  Expected<Directives> D = Directives::load(Value);
+  if (!D)
+    return D.takeError();
+  O.Use = std::make_shared<const Directives>(std::move(*D));
+  return Error::success();
+}
+
 } // namespace
 
 Error setOption(Options &O, StringRef Key, StringRef Value) {
-  if (Key == "heap") {
-    if (Value == "auto")
-      O.Heap = SMALLOC_HEAP_AUTO;
-    else if (Value == "guest")
-      O.Heap = SMALLOC_HEAP_GUEST;
-    else if (Value == "off")
-      O.Heap = SMALLOC_HEAP_OFF;
-    else if (Value == "superpage")
-      O.Heap = SMALLOC_HEAP_SUPERPAGE;
-    else if (Value == "migrate")
-      O.Heap = SMALLOC_HEAP_MIGRATE;
-    else
-      return invalid(Key, Value, "auto, off, superpage, migrate or guest");
-  } else if (Key == "model") {
-    if (Value == "spread")
-      O.Model = SMALLOC_MODEL_SPREAD;
-    else if (Value == "paper")
-      O.Model = SMALLOC_MODEL_PAPER;
-    else
-      return invalid(Key, Value, "spread or paper");
-  } else if (Key == "machine") {
-    if (Value.empty())
-      return invalid(Key, Value, "native, a preset's name, or a file");
-    Expected<MachineProfile> M = loadMachineProfile(Value);
-    if (!M)
-      return M.takeError();
-    O.Machine = std::move(*M);
-  } else if (Key == "rewrite") {
+  if (Key == "heap")
+    return choose(O.Heap, Key, Value,
+                  {{"auto", SMALLOC_HEAP_AUTO},
+                   {"off", SMALLOC_HEAP_OFF},
+                   {"superpage", SMALLOC_HEAP_SUPERPAGE},
+                   {"migrate", SMALLOC_HEAP_MIGRATE},
+                   {"guest", SMALLOC_HEAP_GUEST}},
+                  "auto, off, superpage, migrate or guest");
+  if (Key == "model")
+    return choose(O.Model, Key, Value,
+                  {{"spread", SMALLOC_MODEL_SPREAD}, {"paper", SMALLOC_MODEL_PAPER}},
+                  "spread or paper");
+  if (Key == "machine")
+    return setMachine(O, Key, Value);
+  if (Key == "rewrite") {
     O.RewriteNamed = true;
-    if (Value == "candidates")
-      O.Rewrite = RewriteScope::Candidates;
-    else if (Value == "all")
-      O.Rewrite = RewriteScope::All;
-    else
-      return invalid(Key, Value, "candidates or all");
-  } else if (Key == "root") {
-    if (Value.empty())
-      return invalid(Key, Value, "a directory");
-    O.Root = Value.str();
-  } else if (Key == "sites") {
-    if (Value.empty())
-      return invalid(Key, Value, "a directory");
-    if (std::error_code Failed = sys::fs::create_directories(Value))
-      return failure("cannot create the directory of plugin option 'sites' (" + Value +
-                         "): " + Failed.message(),
-                     "name a directory that you may write to");
-    O.SitesDir = Value.str();
-  } else if (Key == "coverage") {
-    if (Value.empty())
-      return invalid(Key, Value, "a directory");
-    if (std::error_code Failed = sys::fs::create_directories(Value))
-      return failure("cannot create the directory of plugin option 'coverage' (" + Value +
-                         "): " + Failed.message(),
-                     "name a directory that you may write to");
-    O.CoverageDir = Value.str();
-  } else if (Key == "numa") {
-    if (Value != "off" && Value != "hints")
-      return invalid(Key, Value, "off or hints");
-    O.NumaHints = Value == "hints";
-  } else if (Key == "first-touch") {
-    if (Value != "off" && Value != "on")
-      return invalid(Key, Value, "off or on");
-    O.FirstTouch = Value == "on";
-  } else if (Key == "layout") {
-    if (Value != "off" && Value != "on")
-      return invalid(Key, Value, "off or on");
-    O.Layout = Value == "on";
-  } else if (Key == "profile-generate") {
-    if (Value.contains(',') || Value.contains('%'))
-      return invalid(Key, Value, "a directory without commas and percent signs");
-    O.GenerateDir = Value.empty() ? "." : Value.str();
-    if (Error E = checkTraceDirectory(O, Value))
-      return E;
-  } else if (Key == "profile-use") {
-    if (Value.empty())
-      return invalid(Key, Value, "a directives file");
-    Expected<Directives> D = Directives::load(Value);
-    if (!D)
-      return D.takeError();
-    O.Use = std::make_shared<const Directives>(std::move(*D));
-  } else {
-    return failure("unknown plugin option '" + Key +
-                       "': expected heap, model, machine, rewrite, root, layout, first-touch, "
-                       "profile-generate, profile-use, sites, coverage or numa",
-                   "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
+    return choose(O.Rewrite, Key, Value,
+                  {{"candidates", RewriteScope::Candidates}, {"all", RewriteScope::All}},
+                  "candidates or all");
   }
-  return Error::success();
+  if (Key == "root")
+    return setRoot(O, Key, Value);
+  if (Key == "sites")
+    return createDirectory(O.SitesDir, Key, Value);
+  if (Key == "coverage")
+    return createDirectory(O.CoverageDir, Key, Value);
+  if (Key == "numa")
+    return choose(O.NumaHints, Key, Value, {{"off", false}, {"hints", true}}, "off or hints");
+  if (Key == "first-touch")
+    return choose(O.FirstTouch, Key, Value, {{"off", false}, {"on", true}}, "off or on");
+  if (Key == "layout")
+    return choose(O.Layout, Key, Value, {{"off", false}, {"on", true}}, "off or on");
+  if (Key == "profile-generate")
+    return setGenerate(O, Key, Value);
+  if (Key == "profile-use")
+    return setUse(O, Key, Value);
+  return failure("unknown plugin option '" + Key +
+                     "': expected heap, model, machine, rewrite, root, layout, first-touch, "
+                     "profile-generate, profile-use, sites, coverage or numa",
+                 "clang's form is -fplugin-arg-smalloc-KEY=VALUE");
 }
 
 std::vector<std::string> decidingOptions(const Options &O) {

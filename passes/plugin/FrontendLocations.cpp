@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/plugin/FrontendLocations.h"
+#include "passes/plugin/StatementLines.h"
 #include "clang/AST/ASTConsumer.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
@@ -20,15 +21,6 @@ namespace {
 constexpr unsigned MaxStatements = 48;
 /// Depth of calls within calls that are examined.
 constexpr unsigned MaxDepth = 8;
-
-/// True if the declaration of \p F alone shows that a call of it is no site. \p F then returns
-/// nothing or a number, and stores no memory block through an argument.
-bool givesNoMemory(const FunctionDecl &F) {
-  auto *Result = dyn_cast<BuiltinType>(F.getReturnType().getCanonicalType());
-  const IdentifierInfo *Name = F.getIdentifier();
-  return Result && (Result->isInteger() || Result->getKind() == BuiltinType::Void) &&
-         !(Name && Name->getName() == "posix_memalign");
-}
 
 class PlainFunctions : public ASTConsumer {
 public:
@@ -95,7 +87,45 @@ private:
     if (Left == 0)
       return false;
     --Left;
+    if (!isPlainItself(S, Depth))
+      return false;
+    for (const Stmt *Part : S->children())
+      if (!isPlain(Part, Depth, Left))
+        return false;
+    return true;
+  }
+
+  /// True if \p S is plain when all its parts are.
+  bool isPlainItself(const Stmt *S, unsigned Depth) {
+    if (isSimple(S->getStmtClass()))
+      return true;
     switch (S->getStmtClass()) {
+    case Stmt::DeclStmtClass:
+      return llvm::all_of(cast<DeclStmt>(S)->decls(), [](const Decl *D) {
+        auto *Variable = dyn_cast<VarDecl>(D);
+        return !Variable ||
+               (Variable->hasLocalStorage() && !Variable->getType().isDestructedType());
+      });
+    case Stmt::CallExprClass:
+    case Stmt::CXXMemberCallExprClass:
+    case Stmt::CXXOperatorCallExprClass: {
+      const FunctionDecl *Callee = cast<CallExpr>(S)->getDirectCallee();
+      auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
+      return Callee && !(Method && Method->isVirtual()) && isPlain(*Callee, Depth + 1);
+    }
+    case Stmt::CXXConstructExprClass:
+    case Stmt::CXXTemporaryObjectExprClass: {
+      const CXXConstructorDecl *Callee = cast<CXXConstructExpr>(S)->getConstructor();
+      return Callee->isTrivial() || isPlain(*Callee, Depth + 1);
+    }
+    default: // loops, new, destruction and everything else
+      return false;
+    }
+  }
+
+  /// True for statements and expressions that call nothing.
+  static bool isSimple(Stmt::StmtClass Class) {
+    switch (Class) {
     case Stmt::CompoundStmtClass:
     case Stmt::ReturnStmtClass:
     case Stmt::NullStmtClass:
@@ -130,134 +160,14 @@ private:
     case Stmt::TypeTraitExprClass:
     case Stmt::UnaryExprOrTypeTraitExprClass:
     case Stmt::UnaryOperatorClass:
-      break;
-    case Stmt::DeclStmtClass:
-      for (const Decl *D : cast<DeclStmt>(S)->decls()) {
-        auto *Variable = dyn_cast<VarDecl>(D);
-        if (Variable && (!Variable->hasLocalStorage() || Variable->getType().isDestructedType()))
-          return false;
-      }
-      break;
-    case Stmt::CallExprClass:
-    case Stmt::CXXMemberCallExprClass:
-    case Stmt::CXXOperatorCallExprClass: {
-      const FunctionDecl *Callee = cast<CallExpr>(S)->getDirectCallee();
-      auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
-      if (!Callee || (Method && Method->isVirtual()) || !isPlain(*Callee, Depth + 1))
-        return false;
-      break;
-    }
-    case Stmt::CXXConstructExprClass:
-    case Stmt::CXXTemporaryObjectExprClass: {
-      const CXXConstructorDecl *Callee = cast<CXXConstructExpr>(S)->getConstructor();
-      if (!Callee->isTrivial() && !isPlain(*Callee, Depth + 1))
-        return false;
-      break;
-    }
-    default: // loops, new, destruction and everything else
+      return true;
+    default:
       return false;
     }
-    for (const Stmt *Part : S->children())
-      if (!isPlain(Part, Depth, Left))
-        return false;
-    return true;
   }
 
   std::vector<FunctionDecl *> Candidates;
   llvm::DenseMap<const FunctionDecl *, bool> Plain;
-};
-
-/// Checks that the lines of calls are those of their statements. A statement gives its line to the
-/// code generated from there on. Code after a nested statement, or at the end of a scope, gets an
-/// uncertain line.
-class StatementLines {
-public:
-  explicit StatementLines(const SourceManager &Sources) : Sources(Sources) {}
-
-  /// True if all calls in \p S get the right line. \p At is the start of the statement that gives
-  /// its line to \p S, a part of it; invalid if there is none.
-  bool areCalls(const Stmt *S, SourceLocation At) const {
-    if (!S)
-      return true;
-    switch (S->getStmtClass()) {
-    case Stmt::NullStmtClass:
-    case Stmt::BreakStmtClass:
-    case Stmt::ContinueStmtClass:
-    case Stmt::GotoStmtClass:
-      return true;
-    case Stmt::CompoundStmtClass:
-    case Stmt::LabelStmtClass:
-    case Stmt::CaseStmtClass:
-    case Stmt::DefaultStmtClass:
-      return llvm::all_of(S->children(), [&](const Stmt *Part) { return areCallsIn(Part); });
-    case Stmt::IfStmtClass: {
-      auto *If = cast<IfStmt>(S);
-      return areCalls(If->getCond(), S->getBeginLoc()) && areCallsIn(If->getThen()) &&
-             areCallsIn(If->getElse());
-    }
-    case Stmt::SwitchStmtClass: {
-      auto *Switch = cast<SwitchStmt>(S);
-      return areCalls(Switch->getCond(), S->getBeginLoc()) && areCallsIn(Switch->getBody());
-    }
-    case Stmt::WhileStmtClass: {
-      auto *While = cast<WhileStmt>(S);
-      return areCalls(While->getCond(), S->getBeginLoc()) && areCallsIn(While->getBody());
-    }
-    case Stmt::DoStmtClass: { // its condition is generated after the body's last statement
-      auto *Do = cast<DoStmt>(S);
-      return areCalls(Do->getCond(), SourceLocation()) && areCallsIn(Do->getBody());
-    }
-    case Stmt::ForStmtClass: {
-      auto *For = cast<ForStmt>(S);
-      const Stmt *First = For->getInit() ? For->getInit() : S;
-      return areCallsIn(For->getInit()) && areCalls(For->getCond(), First->getBeginLoc()) &&
-             areCallsIn(For->getInc()) && areCallsIn(For->getBody());
-    }
-    case Stmt::DeclStmtClass:
-      for (const Decl *D : cast<DeclStmt>(S)->decls())
-        if (D->hasAttr<CleanupAttr>())
-          return false;
-      At = S->getBeginLoc();
-      break;
-    case Stmt::ReturnStmtClass:
-      At = S->getBeginLoc();
-      break;
-    case Stmt::StmtExprClass:
-    case Stmt::BlockExprClass:
-      return false;
-    case Stmt::CallExprClass: {
-      auto *Call = cast<CallExpr>(S);
-      const FunctionDecl *Callee = Call->getDirectCallee();
-      if (!(Callee && !Callee->hasBody() && givesNoMemory(*Callee)) &&
-          !onOneLine(At, Call->getBeginLoc()))
-        return false;
-      break;
-    }
-    default:
-      if (!isa<Expr>(S))
-        return false;
-    }
-    return llvm::all_of(S->children(), [&](const Stmt *Part) { return areCalls(Part, At); });
-  }
-
-private:
-  /// Checks \p S as a statement of its own.
-  bool areCallsIn(const Stmt *S) const { return !S || areCalls(S, S->getBeginLoc()); }
-
-  bool onOneLine(SourceLocation From, SourceLocation To) const {
-    if (From.isInvalid() || To.isInvalid())
-      return false;
-    From = Sources.getExpansionLoc(From);
-    To = Sources.getExpansionLoc(To);
-    if (From == To)
-      return true;
-    const auto [File, Begin] = Sources.getDecomposedLoc(From);
-    const auto [SameFile, End] = Sources.getDecomposedLoc(To);
-    return File == SameFile && Begin < End &&
-           !Sources.getBufferData(File).slice(Begin, End).contains('\n');
-  }
-
-  const SourceManager &Sources;
 };
 
 /// Makes clang give locations to statements only, as for CodeView, instead of each expression. That

@@ -4,12 +4,13 @@
 #include "passes/plugin/RegisterPasses.h"
 #include "passes/decisions/AccessCoverage.h"
 #include "passes/decisions/Remarks.h"
-#include "passes/decisions/SiteText.h"
 #include "passes/decisions/StaticArrays.h"
 #include "passes/decisions/UnitAnalysis.h"
 #include "passes/decisions/UnitSites.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/ir/UnitName.h"
+#include "passes/plugin/OwnLocations.h"
+#include "passes/plugin/Printers.h"
 #include "passes/points/FillPoints.h"
 #include "passes/points/PromotionGuards.h"
 #include "passes/points/PromotionPoints.h"
@@ -33,11 +34,8 @@
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FormatVariadic.h"
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -48,10 +46,6 @@ namespace smalloc {
 namespace {
 
 constexpr StringRef DoneMetadata = "smalloc.done";
-
-FunctionAnalysisManager &functionAnalyses(Module &M, ModuleAnalysisManager &AM) {
-  return AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-}
 
 /// Maps each function that the rewriting changes to its number of blocks before. These functions
 /// have steerable sites or promotion points.
@@ -107,80 +101,21 @@ void writeCoverage(Module &M, const UnitDecisions &Verdicts, const std::string &
 
 } // namespace
 
-/// True for a call whose location inlining does not need. The called function has no debug
-/// information (FrontendLocations). It calls no function that another unit defines or that has
-/// debug information.
-static bool callsPlainFunction(const CallBase &Call) {
-  const Function *Callee = Call.getCalledFunction();
-  return Callee && !Callee->isDeclaration() && !Callee->getSubprogram() &&
-         none_of(instructions(*Callee), [](const Instruction &I) {
-           auto *Inner = dyn_cast<CallBase>(&I);
-           const Function *Called = Inner ? Inner->getCalledFunction() : nullptr;
-           return Inner && (!Called || (!Called->isIntrinsic() &&
-                                        (Called->isDeclaration() || Called->getSubprogram())));
-         });
-}
-
-/// True for a call of another unit's function that returns no fresh memory: nothing will ever
-/// replace it.
-static bool callsElsewhere(const CallBase &Call) {
-  const Function *Callee = Call.getCalledFunction();
-  return Callee && Callee->isDeclaration() && !Callee->isIntrinsic() &&
-         !Call.getType()->isAggregateType() && givesNoMemory(Call);
-}
-
-/// True for an intrinsic that stays one or becomes plain instructions. Intrinsics of coroutines
-/// become calls of the coroutine's parts, which need their location.
-static bool isPlainIntrinsic(const CallBase &Call) {
-  const auto *I = dyn_cast<IntrinsicInst>(&Call);
-  return I && !I->getCalledFunction()->getName().starts_with("llvm.coro.");
-}
-
-/// Removes the module flag of CodeView debug information, which the user did not request
-/// (FrontendLocations).
-static void dropCodeViewFlag(Module &M) {
-  NamedMDNode *Flags = M.getModuleFlagsMetadata();
-  if (!Flags || !M.getModuleFlag("CodeView"))
-    return;
-  SmallVector<MDNode *, 8> Others;
-  for (MDNode *Flag : Flags->operands())
-    if (auto *Name = dyn_cast_or_null<MDString>(Flag->getOperand(1).get());
-        !Name || Name->getString() != "CodeView")
-      Others.push_back(Flag);
-  Flags->clearOperands();
-  for (MDNode *Flag : Others)
-    Flags->addOperand(Flag);
-}
-
-PreservedAnalyses OwnLocationsPass::run(Module &M, ModuleAnalysisManager &) {
-  if (!isServed(M))
-    return PreservedAnalyses::all();
-  dropCodeViewFlag(M);
-  for (Function &F : M)
-    for (Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (I.getDebugLoc() && (!Call || isPlainIntrinsic(*Call) ||
-                              (Alone && callsElsewhere(*Call)) || callsPlainFunction(*Call)))
-        I.setDebugLoc(DebugLoc());
-    }
-  return PreservedAnalyses::all();
-}
-
-PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
-  // -ffat-lto-objects and ThinLTO back ends run the pipeline a second time over a finished module.
-  if (M.getNamedMetadata(DoneMetadata) || !isServed(M))
-    return PreservedAnalyses::all();
-  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+/// True if the plugin must not change \p M, which a remark then says.
+static bool isLeftAlone(Module &M, FunctionAnalysisManager &FAM) {
   std::string Defined;
   if (definesAllocator(M, &Defined)) {
     emitLeftAloneRemark(M, "OwnAllocator", "this unit defines " + Defined, FAM);
-    return PreservedAnalyses::all();
+    return true;
   }
   if (hasAllocTokens(M)) {
     emitLeftAloneRemark(M, "AllocTokens", "its allocation calls carry tokens", FAM);
-    return PreservedAnalyses::all();
+    return true;
   }
-  M.getOrInsertNamedMetadata(DoneMetadata);
+  return false;
+}
+
+static void emitNoBuiltinsRemark(Module &M, FunctionAnalysisManager &FAM) {
   if (const unsigned Calls = callsWithoutBuiltins(M))
     emitLeftAloneRemark(M, "NoBuiltins",
                         std::to_string(Calls) +
@@ -189,6 +124,17 @@ PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
                                  : " calls of allocation functions that may be any functions") +
                             " without a C library (-ffreestanding)",
                         FAM);
+}
+
+PreservedAnalyses SmallocPass::run(Module &M, ModuleAnalysisManager &AM) {
+  // -ffat-lto-objects and ThinLTO back ends run the pipeline a second time over a finished module.
+  if (M.getNamedMetadata(DoneMetadata) || !isServed(M))
+    return PreservedAnalyses::all();
+  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  if (isLeftAlone(M, FAM))
+    return PreservedAnalyses::all();
+  M.getOrInsertNamedMetadata(DoneMetadata);
+  emitNoBuiltinsRemark(M, FAM);
   if (O.StraightToObject)
     addAsText(M);
   O.Machine.settleFor(M);
@@ -236,7 +182,7 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
     return PreservedAnalyses::all();
   Options O = std::move(*Recorded);
   O.Machine.settleFor(M);
-  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
+  FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   FormerSites Former(M, FAM);
   O.Units = Former.units();
   O.CoverageDir = CoverageDir;
@@ -253,54 +199,61 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
   return PreservedAnalyses::none();
 }
 
-PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
-  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
-  O.Machine.settleFor(M);
-  AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
-  static constexpr const char *Patterns[] = {"unknown", "none",      "streaming",
-                                             "strided", "scattered", "pointer-chasing"};
-  static constexpr const char *Decisions[] = {"base", "superpage", "runtime"};
-  UnitDecisions Verdicts = decideUnit(M, FAM, O);
-  for (const SiteDecision &V : Verdicts.Sites) {
-    errs() << siteText(V) << ": " << Decisions[V.Decision] << " " << Patterns[V.Pattern];
-    if (V.SpreadPages != SMALLOC_UNKNOWN)
-      errs() << " spread=" << V.SpreadPages;
-    if (V.MissesPerAccess >= 0)
-      errs() << formatv(" misses={0:f3} saving={1:f1}", V.MissesPerAccess, V.SavingCycles);
-    if (V.MinBytes != SMALLOC_UNKNOWN)
-      errs() << " min=" << V.MinBytes;
-    if (V.FaultsSaved != SMALLOC_UNKNOWN)
-      errs() << " first-touch=" << V.FaultsSaved;
-    const std::pair<unsigned, const char *> Names[] = {
-        {SMALLOC_SITE_REWRITTEN, " rewritten"}, {SMALLOC_SITE_FULLY_INITIALISED, " initialised"},
-        {SMALLOC_SITE_SMALL, " many"},          {SMALLOC_SITE_ESCAPES, " escapes"},
-        {SMALLOC_SITE_UNDECIDED, " undecided"}, {SMALLOC_SITE_PARTITIONED, " partitioned"}};
-    for (const auto &[Flag, Name] : Names)
-      if (V.Flags & Flag)
-        errs() << Name;
-    errs() << " | " << V.Why << "\n";
+/// Adds the passes at the start of the pipeline, before any inlining.
+static void addAtStart(ModulePassManager &MPM, OptimizationLevel Level, const Options &O) {
+  if (Level == OptimizationLevel::O0) {
+    // Not a diagnostic of the compiler: -Werror would stop a build that is merely useless.
+    if (!O.GenerateDir.empty())
+      errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
+                "unit will be recorded; compile it with -O1 or more\n";
+    return;
   }
-  for (const ProfitableNest &N : Verdicts.Nests)
-    errs() << "profitable nest in '" << N.F->getName() << "': " << motionText(N.Reference) << "\n";
-  return PreservedAnalyses::all();
+  if (!O.UnitName.empty())
+    MPM.addPass(UnitNamePass(O.UnitName));
+  // Site tables and traces need the location of each access.
+  if (O.OwnLocations && O.SitesDir.empty() && O.GenerateDir.empty())
+    MPM.addPass(OwnLocationsPass(O.StraightToObject));
+  if (O.Layout)
+    MPM.addPass(LayoutPaddingPass());
+  MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart, O.Hosted));
 }
 
-PreservedAnalyses OriginsPrinterPass::run(Module &M, ModuleAnalysisManager &AM) {
-  FunctionAnalysisManager &FAM = functionAnalyses(M, AM);
-  AllocationWrappers Wrappers(M, FAM);
-  const PointerOrigins Origins(
-      M,
-      [&](Function &F) -> const TargetLibraryInfo & {
-        return FAM.getResult<TargetLibraryAnalysis>(F);
-      },
-      Wrappers);
-  const PointerOrigins::Effort E = Origins.effort();
-  errs() << (Origins.gaveUp()   ? "unknown"
-             : Origins.coarse() ? "by name"
-                                : "exact")
-         << ": nodes=" << E.Nodes << " edges=" << E.Edges << " words=" << E.Words
-         << " steps=" << E.Steps << "\n";
-  return PreservedAnalyses::all();
+/// Adds the pass that opt knows as \p Name; false if there is none.
+static bool addByName(ModulePassManager &MPM, StringRef Name, const Options &O) {
+  if (Name == "smalloc-sites")
+    MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
+  else if (Name == "smalloc")
+    MPM.addPass(SmallocPass(O));
+  else if (Name == "smalloc<link>") // the compile phase before a link
+    MPM.addPass(SmallocPass(O, /*ForLink=*/true));
+  else if (Name == "smalloc-link")
+    MPM.addPass(SmallocLinkPass(O.CoverageDir));
+  else if (Name == "smalloc-guards")
+    MPM.addPass(PromotionGuardsPass());
+  else if (Name == "print<smalloc>")
+    MPM.addPass(SmallocPrinterPass(O));
+  else if (Name == "print<smalloc-origins>")
+    MPM.addPass(OriginsPrinterPass());
+  else if (Name == "smalloc-accesses")
+    MPM.addPass(AccessTracerPass(O.GenerateDir.empty() ? "." : O.GenerateDir));
+  else
+    return false;
+  return true;
+}
+
+/// Registers the passes of a link with LTO. They run before the link inlines anything: thunks are
+/// calls, and each site of the compile phase still exists.
+static void registerLink(PassBuilder &PB, ExtensionPoints &Points, const std::string &CoverageDir) {
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [CoverageDir](ModulePassManager &MPM, OptimizationLevel Level) {
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(SmallocLinkPass(CoverageDir));
+      });
+  Points.earlySimplification(
+      [CoverageDir](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
+        if (Level != OptimizationLevel::O0 && Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
+          MPM.addPass(SmallocLinkPass(CoverageDir));
+      });
 }
 
 void registerPasses(PassBuilder &PB, const Options &Base) {
@@ -315,40 +268,15 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
   for (const std::string &Warning : O.Warnings)
     errs() << "smalloc: warning: " << Warning << "\n";
   ExtensionPoints Points(PB);
-  PB.registerPipelineStartEPCallback([O](ModulePassManager &MPM, OptimizationLevel Level) {
-    // Not a diagnostic of the compiler: -Werror would stop a build that is merely useless.
-    if (Level == OptimizationLevel::O0 && !O.GenerateDir.empty())
-      errs() << "smalloc: warning: profile-generate without optimisation (-O0): no access of this "
-                "unit will be recorded; compile it with -O1 or more\n";
-    if (Level != OptimizationLevel::O0 && !O.UnitName.empty())
-      MPM.addPass(UnitNamePass(O.UnitName));
-    // Site tables and traces need the location of each access.
-    if (Level != OptimizationLevel::O0 && O.OwnLocations && O.SitesDir.empty() &&
-        O.GenerateDir.empty())
-      MPM.addPass(OwnLocationsPass(O.StraightToObject));
-    if (Level != OptimizationLevel::O0 && O.Layout)
-      MPM.addPass(LayoutPaddingPass());
-    if (Level != OptimizationLevel::O0)
-      MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart, O.Hosted));
-  });
+  PB.registerPipelineStartEPCallback(
+      [O](ModulePassManager &MPM, OptimizationLevel Level) { addAtStart(MPM, Level, O); });
   Points.optimizerEarly(
       [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
         if (Level != OptimizationLevel::O0)
           MPM.addPass(SmallocPass(O, Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
                                          Phase == ThinOrFullLTOPhase::FullLTOPreLink));
       });
-  // Runs before the link inlines anything: thunks are calls, and each site of the compile phase
-  // still exists.
-  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
-      [O](ModulePassManager &MPM, OptimizationLevel Level) {
-        if (Level != OptimizationLevel::O0)
-          MPM.addPass(SmallocLinkPass(O.CoverageDir));
-      });
-  Points.earlySimplification(
-      [O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
-        if (Level != OptimizationLevel::O0 && Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
-          MPM.addPass(SmallocLinkPass(O.CoverageDir));
-      });
+  registerLink(PB, Points, O.CoverageDir);
   if (!O.GenerateDir.empty())
     Points.optimizerLast([O](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
       if (Level != OptimizationLevel::O0)
@@ -363,25 +291,7 @@ void registerPasses(PassBuilder &PB, const Options &Base) {
       [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(PromotionGuardsPass()); });
   PB.registerPipelineParsingCallback(
       [O](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
-        if (Name == "smalloc-sites")
-          MPM.addPass(AllocationSitesPass(O.Root, AllocationSitesPass::When::PipelineStart));
-        else if (Name == "smalloc")
-          MPM.addPass(SmallocPass(O));
-        else if (Name == "smalloc<link>") // the compile phase before a link
-          MPM.addPass(SmallocPass(O, /*ForLink=*/true));
-        else if (Name == "smalloc-link")
-          MPM.addPass(SmallocLinkPass(O.CoverageDir));
-        else if (Name == "smalloc-guards")
-          MPM.addPass(PromotionGuardsPass());
-        else if (Name == "print<smalloc>")
-          MPM.addPass(SmallocPrinterPass(O));
-        else if (Name == "print<smalloc-origins>")
-          MPM.addPass(OriginsPrinterPass());
-        else if (Name == "smalloc-accesses")
-          MPM.addPass(AccessTracerPass(O.GenerateDir.empty() ? "." : O.GenerateDir));
-        else
-          return false;
-        return true;
+        return addByName(MPM, Name, O);
       });
 }
 

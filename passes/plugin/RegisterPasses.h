@@ -22,18 +22,6 @@ namespace smalloc {
 /// -smalloc-* options override them.
 void registerPasses(llvm::PassBuilder &PB, const Options &Base);
 
-/// Drops locations that the front end made only for the plugin. It keeps those of calls, which may
-/// be sites; those of loops are in their metadata. So earlier passes need not maintain the others.
-class OwnLocationsPass : public llvm::PassInfoMixin<OwnLocationsPass> {
-public:
-  /// \p Alone: no link adds bodies of functions that other units define.
-  explicit OwnLocationsPass(bool Alone) : Alone(Alone) {}
-  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
-
-private:
-  bool Alone;
-};
-
 /// Runs the analysis, remarks, site table and rewriting, once per module in any number of
 /// pipelines.
 class SmallocPass : public llvm::PassInfoMixin<SmallocPass> {
@@ -54,23 +42,6 @@ public:
 
 private:
   std::string CoverageDir;
-};
-
-/// Prints the decisions, one line per site, for opt -passes='print<smalloc>'. Changes nothing.
-class SmallocPrinterPass : public llvm::PassInfoMixin<SmallocPrinterPass> {
-public:
-  explicit SmallocPrinterPass(Options O) : O(std::move(O)) {}
-  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
-
-private:
-  Options O;
-};
-
-/// Prints the cost of the pointer analysis, for opt -passes='print<smalloc-origins>' in tests.
-/// Changes nothing.
-class OriginsPrinterPass : public llvm::PassInfoMixin<OriginsPrinterPass> {
-public:
-  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &AM);
 };
 
 } // namespace smalloc

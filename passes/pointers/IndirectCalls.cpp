@@ -91,59 +91,72 @@ bool PointerOrigins::bindIndirectCalls() {
       continue;
     At.Looked = true;
     Budget -= std::min(Budget, At.Seen.count() / 16);
-    bool Unknown = At.Seen.empty();
-    SmallVector<const Function *, 8> Callees(At.Bound.begin(), At.Bound.end());
-    auto Open = [&](const Function &F) {
-      if (F.hasLocalLinkage())
-        More |= openToWorld(F);
-    };
-    for (LocationId L : New) {
-      if (At.TooMany)
-        break;
-      const Object &O = Objects[Locations[L].ObjectIndex];
-      if (!O.Code) {
-        Unknown |= L == UnknownLoc;
-        continue;
-      }
-      auto *F = cast<Function>(O.Origin);
-      // A function that does not fit is not bound. But a cast may still call it, so it is opened.
-      if (!fits(*At.Call, *F)) {
-        if (!O.Open)
-          Open(*F);
-        continue;
-      }
-      if (is_contained(Callees, F))
-        continue;
-      Callees.push_back(F);
-      Unknown |= F->isDeclaration() || F->isInterposable();
-      if (Callees.size() > MaxCallees) {
-        At.TooMany = true;
-        for (const Function *Met : Callees)
-          Open(*Met);
-      }
-    }
-    if (At.TooMany) { // opens each function only once for all calls with too many
-      LocationSet Rest;
-      AmongMany.insert(New, Rest);
-      for (LocationId L : Rest)
-        if (const Object &O = Objects[Locations[L].ObjectIndex]; O.Code && !O.Open)
-          Open(*cast<Function>(O.Origin));
-    }
-    if (Callees.empty() || At.TooMany)
-      Unknown = true;
-    if (Unknown && !At.Unknown) {
-      At.Unknown = More = true;
-      passToUnknown(*At.Call, nullptr, nullptr);
-    }
+    More |= bindIndirectCall(At, New);
+  }
+  return More;
+}
+
+/// Opens \p F if it is local to the unit; true if that adds constraints.
+bool PointerOrigins::openLocal(const Function &F) { return F.hasLocalLinkage() && openToWorld(F); }
+
+/// Binds \p At to the functions at \p New, to which its pointer may point since the last visit;
+/// true if that adds constraints.
+bool PointerOrigins::bindIndirectCall(IndirectCall &At, const LocationSet &New) {
+  bool More = false, Unknown = At.Seen.empty();
+  SmallVector<const Function *, 8> Callees(At.Bound.begin(), At.Bound.end());
+  for (LocationId L : New) {
     if (At.TooMany)
+      break;
+    const Object &O = Objects[Locations[L].ObjectIndex];
+    if (!O.Code) {
+      Unknown |= L == UnknownLoc;
       continue;
-    for (const Function *F : ArrayRef(Callees).drop_front(At.Bound.size())) {
-      At.Bound.push_back(F);
-      More = true;
-      if (!F->isDeclaration() && !F->isInterposable())
-        bindCallee(*At.Call, *F);
+    }
+    auto *F = cast<Function>(O.Origin);
+    // A function that does not fit is not bound. But a cast may still call it, so it is opened.
+    if (!fits(*At.Call, *F)) {
+      if (!O.Open)
+        More |= openLocal(*F);
+      continue;
+    }
+    if (is_contained(Callees, F))
+      continue;
+    Callees.push_back(F);
+    Unknown |= F->isDeclaration() || F->isInterposable();
+    if (Callees.size() > MaxCallees) {
+      At.TooMany = true;
+      for (const Function *Met : Callees)
+        More |= openLocal(*Met);
     }
   }
+  if (At.TooMany)
+    More |= openAmongMany(New);
+  if (Callees.empty() || At.TooMany)
+    Unknown = true;
+  if (Unknown && !At.Unknown) {
+    At.Unknown = More = true;
+    passToUnknown(*At.Call, nullptr, nullptr);
+  }
+  if (At.TooMany)
+    return More;
+  for (const Function *F : ArrayRef(Callees).drop_front(At.Bound.size())) {
+    At.Bound.push_back(F);
+    More = true;
+    if (!F->isDeclaration() && !F->isInterposable())
+      bindCallee(*At.Call, *F);
+  }
+  return More;
+}
+
+/// Opens the functions at \p New, targets of a call with too many. Opens each function only once
+/// for all these calls. True if that adds constraints.
+bool PointerOrigins::openAmongMany(const LocationSet &New) {
+  bool More = false;
+  LocationSet Rest;
+  AmongMany.insert(New, Rest);
+  for (LocationId L : Rest)
+    if (const Object &O = Objects[Locations[L].ObjectIndex]; O.Code && !O.Open)
+      More |= openLocal(*cast<Function>(O.Origin));
   return More;
 }
 

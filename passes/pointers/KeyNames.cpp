@@ -5,6 +5,7 @@
 // linkage names and of the type tags of accesses, which all units of a program agree on.
 // KeyedSummary.cpp finds the places that a pointer comes from.
 //===----------------------------------------------------------------------===//
+#include "passes/ir/TypeTags.h"
 #include "passes/ir/UnitName.h"
 #include "passes/pointers/KeyedSummary.h"
 #include "llvm/ADT/STLExtras.h"

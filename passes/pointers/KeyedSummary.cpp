@@ -1,15 +1,15 @@
 //===- KeyedSummary.cpp - pointers that cross the unit's borders ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds the keys of a pointer by walking back to where the unit got it. KeyNames.cpp makes the
+// keys, and KeyedFlows.cpp lists which of them flow into which.
 //===----------------------------------------------------------------------===//
 #include "passes/pointers/KeyedSummary.h"
-#include "passes/ir/UnitName.h"
 #include "passes/sites/AllocationSites.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include <set>
@@ -21,15 +21,6 @@ namespace {
 
 /// Most keys of one pointer. With more, the keys say little about what it points to.
 constexpr size_t MaxRoots = 8;
-/// Most flows of a unit's summary, 24 bytes each. The summary of a generated unit with 100,000
-/// calls must not outweigh its code.
-constexpr size_t MaxFlows = 4096;
-
-const Function *calledFunction(const CallBase &Call) {
-  return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
-}
-
-bool isExported(const Function &F) { return !F.hasLocalLinkage() && F.getName() != "main"; }
 
 } // namespace
 
@@ -107,80 +98,98 @@ SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigne
   return Keys;
 }
 
-void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &Seen) {
-  auto Add = [&](KeyRoot R) {
+struct KeyNames::Walk {
+  Roots &Out;
+  SmallPtrSetImpl<const Value *> &Seen;
+  SmallVector<const Value *, 8> Stack;
+  void add(KeyRoot R) {
     if (Out.size() < MaxRoots && !is_contained(Out, R))
       Out.push_back(R);
-  };
-  SmallVector<const Value *, 8> Stack{V};
-  while (!Stack.empty() && Seen.size() < MaxWalk) {
-    const Value *At = Stack.pop_back_val()->stripPointerCastsAndAliases();
+  }
+};
+
+void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &Seen) {
+  Walk Back{Out, Seen, {V}};
+  while (!Back.Stack.empty() && Seen.size() < MaxWalk) {
+    const Value *At = Back.Stack.pop_back_val()->stripPointerCastsAndAliases();
     if (!Seen.insert(At).second)
       continue;
     if (auto *G = dyn_cast<GEPOperator>(At)) {
-      Stack.push_back(G->getPointerOperand());
+      Back.Stack.push_back(G->getPointerOperand());
     } else if (isa<AllocaInst, GlobalVariable>(At)) {
       if (uint64_t Block = blockKey(*At))
-        Add({Block, false});
+        Back.add({Block, false});
     } else if (auto *A = dyn_cast<Argument>(At)) {
-      const Function &F = *A->getParent();
-      if (isExported(F)) {
-        Add({argumentKey(F, A->getArgNo()), false});
-      } else {
-        for (const Use &U : F.uses())
-          if (auto *Call = dyn_cast<CallBase>(U.getUser());
-              Call && Call->isCallee(&U) && A->getArgNo() < Call->arg_size())
-            Stack.push_back(Call->getArgOperand(A->getArgNo()));
-        for (const CallBase *Call : Origins.indirectCallsOf(F))
-          Stack.push_back(Call->getArgOperand(A->getArgNo()));
-      }
+      walkArgument(*A, Back);
     } else if (auto *Call = dyn_cast<CallBase>(At)) {
-      const Function *Callee = nullptr;
-      if (const Value *Same = Call->getReturnedArgOperand())
-        Stack.push_back(Same);
-      else if (Wrappers.isContext(*Call)) {
-        Callee = calledFunction(*Call);
-        const AllocationWrapper *W = Wrappers.find(Callee);
-        if (W ? W->Condition && isExported(*Callee) : !isDeclaredFresh(*Callee))
-          Add({otherwiseKey(*Callee), false});
-      } else if (outsiders(*Call, Callee))
-        Add({resultKey(*Callee), false});
-      else if (Callee = calledFunction(*Call); Callee && Callee->hasLocalLinkage())
-        for (const BasicBlock &Block : *Callee)
-          if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator());
-              Return && Return->getReturnValue() &&
-              Return->getReturnValue()->getType()->isPointerTy())
-            Stack.push_back(Return->getReturnValue());
-      for (const Function *Reached : Origins.calleesOf(*Call))
-        if (isExported(*Reached))
-          Add({resultKey(*Reached), false});
-      if (const uint64_t Virtual = Callee ? 0 : virtualKeyOf(*Call, -1))
-        Add({Virtual, false});
-      // The result of a function pointer's call has the key of the pointer's contents.
-      if (const Value *Through = Callee ? nullptr : throughPlace(*Call)) {
-        Roots Of;
-        walk(Through, Of, Seen);
-        for (KeyRoot R : Of)
-          Add({R.Key, true});
-      }
+      walkCall(*Call, Back);
     } else if (auto *Load = dyn_cast<LoadInst>(At)) {
-      if (std::optional<uint64_t> Field = fieldKey(*Load)) {
-        Add({*Field, false});
-      } else if (isa<GlobalVariable>(getUnderlyingObject(Load->getPointerOperand()))) {
-        for (KeyRoot R : memoryOf(*Load))
-          Add(R);
-      } else {
-        Roots Through;
-        walk(Load->getPointerOperand(), Through, Seen);
-        for (KeyRoot R : Through)
-          Add({R.Key, true});
-      }
+      walkLoad(*Load, Back);
     } else if (isa<PHINode, SelectInst>(At)) {
       for (const Use &Op : cast<User>(At)->operands())
         if (Op->getType()->isPointerTy())
-          Stack.push_back(Op);
+          Back.Stack.push_back(Op);
     }
   }
+}
+
+void KeyNames::walkArgument(const Argument &A, Walk &Back) {
+  const Function &F = *A.getParent();
+  if (isExported(F)) {
+    Back.add({argumentKey(F, A.getArgNo()), false});
+    return;
+  }
+  for (const Use &U : F.uses())
+    if (auto *Call = dyn_cast<CallBase>(U.getUser());
+        Call && Call->isCallee(&U) && A.getArgNo() < Call->arg_size())
+      Back.Stack.push_back(Call->getArgOperand(A.getArgNo()));
+  for (const CallBase *Call : Origins.indirectCallsOf(F))
+    Back.Stack.push_back(Call->getArgOperand(A.getArgNo()));
+}
+
+void KeyNames::walkCall(const CallBase &Call, Walk &Back) {
+  const Function *Callee = nullptr;
+  if (const Value *Same = Call.getReturnedArgOperand())
+    Back.Stack.push_back(Same);
+  else if (Wrappers.isContext(Call)) {
+    Callee = calledFunction(Call);
+    const AllocationWrapper *W = Wrappers.find(Callee);
+    if (W ? W->Condition && isExported(*Callee) : !isDeclaredFresh(*Callee))
+      Back.add({otherwiseKey(*Callee), false});
+  } else if (outsiders(Call, Callee))
+    Back.add({resultKey(*Callee), false});
+  else if (Callee = calledFunction(Call); Callee && Callee->hasLocalLinkage())
+    for (const BasicBlock &Block : *Callee)
+      if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator());
+          Return && Return->getReturnValue() && Return->getReturnValue()->getType()->isPointerTy())
+        Back.Stack.push_back(Return->getReturnValue());
+  for (const Function *Reached : Origins.calleesOf(Call))
+    if (isExported(*Reached))
+      Back.add({resultKey(*Reached), false});
+  if (const uint64_t Virtual = Callee ? 0 : virtualKeyOf(Call, -1))
+    Back.add({Virtual, false});
+  // The result of a function pointer's call has the key of the pointer's contents.
+  if (const Value *Through = Callee ? nullptr : throughPlace(Call))
+    walkThrough(Through, Back);
+}
+
+void KeyNames::walkLoad(const LoadInst &Load, Walk &Back) {
+  if (std::optional<uint64_t> Field = fieldKey(Load)) {
+    Back.add({*Field, false});
+  } else if (isa<GlobalVariable>(getUnderlyingObject(Load.getPointerOperand()))) {
+    for (KeyRoot R : memoryOf(Load))
+      Back.add(R);
+  } else {
+    walkThrough(Load.getPointerOperand(), Back);
+  }
+}
+
+/// Adds the keys of the pointers that are stored where \p Pointer points to.
+void KeyNames::walkThrough(const Value *Pointer, Walk &Back) {
+  Roots Through;
+  walk(Pointer, Through, Back.Seen);
+  for (KeyRoot R : Through)
+    Back.add({R.Key, true});
 }
 
 std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
@@ -204,132 +213,6 @@ std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
       }
     }
   return Keys;
-}
-
-void KeyNames::collectFlows(KeyedSummary &Out, function_ref<uint64_t(const CallBase *)> NodeOf) {
-  DenseSet<std::tuple<uint64_t, uint64_t, unsigned>> Seen;
-  std::vector<KeyedSummary::Flow> OfKeys;
-  auto Emit = [&](std::vector<KeyedSummary::Flow> &List, uint64_t From, uint64_t To,
-                  unsigned Flags) {
-    if (From && To && (From != To || Flags) && List.size() < MaxFlows &&
-        Seen.insert({From, To, Flags}).second)
-      List.push_back({From, To, Flags});
-  };
-  auto FlowInto = [&](const Value *V, KeyRoot To, const CallBase *HandedOut = nullptr) {
-    if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue>(V))
-      return;
-    const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
-    for (const Function *F : Origins.functionsOf(V)) {
-      if (F->getReturnType()->isPointerTy()) // its result flows into the pointer's contents
-        Emit(OfKeys, resultKey(*F), To.Key, SMALLOC_FLOW_TO_CONTENTS);
-      if (!To.Contents && isExported(*F))
-        for (const Argument &A : F->args())
-          if (A.getType()->isPointerTy())
-            Emit(OfKeys, throughKey(To.Key, A.getArgNo()), argumentKey(*F, A.getArgNo()), 0);
-    }
-    if (isa<Function>(V))
-      return;
-    for (const CallBase *Site : Origins.originsOf(V).Sites)
-      Emit(Out.Flows, NodeOf(Site), To.Key, ToFlag);
-    if (!To.Contents)
-      for (const CallBase *Site : Origins.contentsOf(V))
-        if (Site != HandedOut)
-          Emit(Out.Flows, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
-    for (KeyRoot From : rootsOf(V))
-      if (!(From == To))
-        Emit(OfKeys, From.Key, To.Key, ToFlag | (From.Contents ? SMALLOC_FLOW_FROM_CONTENTS : 0));
-  };
-  for (Function &F : M) {
-    if (F.isDeclaration() || F.hasAvailableExternallyLinkage())
-      continue;
-    const bool Returns = isExported(F) || (F.hasLocalLinkage() && F.hasAddressTaken());
-    for (Instruction &I : instructions(F)) {
-      if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        if (!Store->getValueOperand()->getType()->isPointerTy())
-          continue;
-        for (KeyRoot To : memoryOf(*Store))
-          FlowInto(Store->getValueOperand(), To);
-        // Memory of a site of this unit: other units may follow the pointers stored in it.
-        if (!fieldKey(*Store))
-          for (const CallBase *Owner : Origins.originsOf(Store->getPointerOperand()).Sites)
-            if (uint64_t Node = NodeOf(Owner))
-              FlowInto(Store->getValueOperand(), {Node, true});
-      } else if (auto *Copy = dyn_cast<AnyMemTransferInst>(&I)) {
-        // Copies of descriptors and structures, through local memory and variables.
-        for (KeyRoot To : rootsOf(Copy->getRawDest()))
-          for (KeyRoot From : rootsOf(Copy->getRawSource()))
-            if (Blocks.contains(To.Key) || Blocks.contains(From.Key))
-              Emit(OfKeys, From.Key, To.Key, SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
-      } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (const int Handed = Call->hasFnAttr(SiteIdAttr) ? Wrappers.outArgument(*Call) : -1;
-            Handed >= 0) {
-          const unsigned At = static_cast<unsigned>(Handed);
-          for (KeyRoot To : pointersAt(Call->getArgOperand(At)))
-            Emit(Out.Flows, NodeOf(Call), To.Key, To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0);
-          Emit(Out.Flows, NodeOf(Call), memberBlocks(Call->getArgOperand(At), *Call, At).second,
-               SMALLOC_FLOW_TO_CONTENTS);
-        }
-        const Function *Callee;
-        // The pointers that another unit's wrapper stores in the memory that it returns.
-        if (outsiders(*Call, Callee) && Wrappers.isContext(*Call) && Callee->isDeclaration() &&
-            Call->getType()->isPointerTy())
-          Emit(OfKeys, resultKey(*Callee), NodeOf(Call),
-               SMALLOC_FLOW_FROM_CONTENTS | SMALLOC_FLOW_TO_CONTENTS);
-        for (unsigned K = 0; K < Call->arg_size(); ++K)
-          if (const Value *Argument = Call->getArgOperand(K); Argument->getType()->isPointerTy())
-            for (uint64_t Key : namesOfArgument(*Call, K)) {
-              FlowInto(Argument, {Key, false}, Call); // not the block that this call itself gets
-              auto [Found, Put] = memberBlocks(Argument, *Call, K);
-              Emit(OfKeys, Found, Key, 0);
-              Emit(OfKeys, Put, Key, 0);
-            }
-      } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
-        if (Returns && Return->getReturnValue())
-          FlowInto(Return->getReturnValue(), {resultKey(F), false});
-      }
-    }
-  }
-  // A constructor has two names: callers use the one for whole objects, but the definition has the
-  // one for base class parts.
-  for (const GlobalAlias &A : M.aliases())
-    if (auto *F = dyn_cast<Function>(A.getAliasee()->stripPointerCastsAndAliases());
-        F && !A.hasLocalLinkage() && isExported(*F))
-      for (const Argument &Given : F->args())
-        if (Given.getType()->isPointerTy())
-          Emit(OfKeys, argumentKey(A.getName(), Given.getArgNo()),
-               argumentKey(*F, Given.getArgNo()), 0);
-  for (const AllocationWrapper *W : Wrappers.all()) {
-    // Uses the linkage name, by which readers recognise contexts that call a real wrapper.
-    std::string Whose = W->F->hasLocalLinkage() ? (" " + unitName(M)).str() : std::string();
-    uint64_t Exact =
-        key("wrapper " + W->F->getName() + Whose, [&] { return W->F->getName().str(); });
-    uint64_t Result = isExported(*W->F) && W->Exported ? resultKey(*W->F) : Exact;
-    Out.Flows.push_back(
-        {Result, Exact, SMALLOC_FLOW_WRAPPER | (W->Condition ? SMALLOC_FLOW_CONDITIONAL : 0)});
-    if (W->Condition)
-      Out.Flows.push_back({resultKey(*W->Condition), Result, SMALLOC_FLOW_IF_WRAPPER});
-  }
-  relateTables([&](uint64_t From, uint64_t To) { Emit(OfKeys, From, To, 0); });
-  // A block's contents and its places' pointers flow into each other.
-  for (auto &[Object, Place] : Places)
-    for (uint64_t Key : Place.Block ? ArrayRef(Place.Pointers) : ArrayRef<uint64_t>()) {
-      Emit(Out.Flows, Key, Place.Block, SMALLOC_FLOW_TO_CONTENTS);
-      Emit(Out.Flows, Place.Block, Key, SMALLOC_FLOW_FROM_CONTENTS);
-    }
-  relateBlocks(
-      [&](uint64_t From, uint64_t To, unsigned Flags) { Emit(Out.Flows, From, To, Flags); });
-  // Flows from sites come first: without a site to start from, flows between keys are useless.
-  for (const KeyedSummary::Flow &Flow : OfKeys)
-    if (Out.Flows.size() < MaxFlows)
-      Out.Flows.push_back(Flow);
-  for (auto [Result, Key] : Otherwise)
-    Out.Flows.push_back({Result, Key, SMALLOC_FLOW_UNLESS_WRAPPER});
-}
-
-void KeyNames::relateMembers(KeyedSummary &Out) {
-  for (auto [From, To] : Relations)
-    if (Out.Flows.size() < MaxFlows)
-      Out.Flows.push_back({From, To, 0});
 }
 
 } // namespace smalloc

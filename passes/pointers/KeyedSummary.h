@@ -113,7 +113,18 @@ private:
   void relateBlocks(llvm::function_ref<void(uint64_t From, uint64_t To, unsigned Flags)> Emit);
   llvm::SmallVector<KeyRoot, 2> pointersAt(const llvm::Value *Address);
   const llvm::Value *throughPlace(const llvm::CallBase &Call);
+  /// A walk back from a pointer, and what it has found.
+  struct Walk;
   void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
+  void walkArgument(const llvm::Argument &A, Walk &Back);
+  void walkCall(const llvm::CallBase &Call, Walk &Back);
+  void walkLoad(const llvm::LoadInst &Load, Walk &Back);
+  void walkThrough(const llvm::Value *Pointer, Walk &Back);
+  /// Collects the flows of one unit.
+  class FlowCollector;
+  static bool isExported(const llvm::Function &F) {
+    return !F.hasLocalLinkage() && F.getName() != "main";
+  }
   bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
   llvm::SmallVector<uint64_t, 2> namesOfArgument(const llvm::CallBase &Call, unsigned K);
 

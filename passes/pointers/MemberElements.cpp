@@ -8,6 +8,7 @@
 // path.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/MemberPaths.h"
+#include "passes/ir/TypeTags.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DerivedTypes.h"

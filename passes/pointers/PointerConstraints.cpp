@@ -1,40 +1,21 @@
 //===- PointerConstraints.cpp - the constraints of PointerOrigins ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects the constraints of PointerOrigins from a unit. Each instruction, call, initializer and
-// callback adds those of the pointers that it moves.
+// Collects the constraints of PointerOrigins from a unit. Each instruction and each initializer
+// adds those of the pointers that it moves. CallConstraints.cpp collects those of calls.
 //===----------------------------------------------------------------------===//
-#include "passes/ir/LlvmVersions.h"
+#include "passes/ir/TypeTags.h"
 #include "passes/pointers/PointerOrigins.h"
-#include "passes/sites/AllocationSites.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/AbstractCallSite.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/Support/ModRef.h"
-#include <utility>
 
 using namespace llvm;
 
 namespace smalloc {
 namespace {
-
-bool carriesPointer(Type *T) {
-  if (T->isPtrOrPtrVectorTy())
-    return true;
-  if (auto *S = dyn_cast<StructType>(T))
-    return any_of(S->elements(), carriesPointer);
-  if (auto *A = dyn_cast<ArrayType>(T))
-    return carriesPointer(A->getElementType());
-  return false;
-}
-
-const Function *calledFunction(const CallBase &Call) {
-  return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
-}
 
 /// Returns the pointer from which \p V, an integer, is computed with constants only, as code does
 /// that sets and clears tags. Null if there is none.
@@ -56,21 +37,17 @@ const Value *pointerInInteger(const Value *V, unsigned Depth = 0) {
   }
 }
 
-/// True for functions that keep no pointer. They free an object, write only bounds and null into a
-/// Fortran descriptor, or only read it.
-bool keepsNoPointer(StringRef Name) {
-  static constexpr StringRef Names[] = {"munmap",
-                                        "numa_free",
-                                        "_FortranAAllocatableSetBounds",
-                                        "_FortranAPointerSetBounds",
-                                        "_FortranAAllocatableDeallocate",
-                                        "_FortranACopyOutAssign",
-                                        "_FortranAIsContiguous",
-                                        "_FortranAPointerDeallocate"};
-  return Name.starts_with("_ZdlPv") || Name.starts_with("_ZdaPv") || is_contained(Names, Name);
-}
-
 } // namespace
+
+bool PointerOrigins::carriesPointer(Type *T) {
+  if (T->isPtrOrPtrVectorTy())
+    return true;
+  if (auto *S = dyn_cast<StructType>(T))
+    return any_of(S->elements(), carriesPointer);
+  if (auto *A = dyn_cast<ArrayType>(T))
+    return carriesPointer(A->getElementType());
+  return false;
+}
 
 PointerOrigins::NodeId PointerOrigins::nodeOf(const Value *V) {
   auto [It, New] = ValueNodes.try_emplace(V, static_cast<NodeId>(Same.size()));
@@ -149,264 +126,111 @@ void PointerOrigins::collectFunction(Function &F, const TargetLibraryInfo &TLI) 
   if (!F.hasLocalLinkage() || (F.hasAddressTaken() && (Coarse || !addressIsSeen(F))))
     openToWorld(F);
   const NodeId Return = returnOf(F);
-  for (Instruction &I : instructions(F)) {
-    if (auto *Call = dyn_cast<CallBase>(&I)) {
+  for (Instruction &I : instructions(F))
+    if (auto *Call = dyn_cast<CallBase>(&I))
       collectCall(*Call, TLI);
-      continue;
-    }
-    switch (I.getOpcode()) {
-    case Instruction::Alloca: {
-      if (Coarse)
-        break;
-      unsigned O = newObject(&I);
-      addPoints(nodeOf(&I), locationOf(O, 0));
-      break;
-    }
-    case Instruction::GetElementPtr: {
-      auto &G = cast<GEPOperator>(I);
-      APInt Offset(Layout->getIndexTypeSizeInBits(G.getType()), 0);
-      bool Constant = G.accumulateConstantOffset(*Layout, Offset);
-      addShift(nodeOf(G.getPointerOperand()), nodeOf(&I),
-               Constant ? Offset.getSExtValue() : AnyOffset);
-      break;
-    }
-    case Instruction::Load:
-      if (Coarse && carriesPointer(I.getType())) {
-        addCopy(namedMemory(I), nodeOf(&I));
-        addPoints(nodeOf(&I), UnknownLoc);
-      } else if (carriesPointer(I.getType())) {
-        NodeId Address = nodeOf(cast<LoadInst>(I).getPointerOperand());
-        addLoad(Address, nodeOf(&I));
-        if (NodeId Field = namedField(I)) {
-          Nodes[Address].NamedLoads.push_back({Field, nodeOf(&I)});
-          if (PointsTo[Address].test(UnknownLoc))
-            addCopy(Field, nodeOf(&I));
-        }
-      }
-      break;
-    case Instruction::Store: {
-      auto &S = cast<StoreInst>(I);
-      if (Coarse && carriesPointer(S.getValueOperand()->getType())) {
-        addCopy(nodeOf(S.getValueOperand()), namedMemory(I));
-        addCopy(nodeOf(S.getValueOperand()), World);
-      } else if (carriesPointer(S.getValueOperand()->getType())) {
-        addStore(nodeOf(S.getValueOperand()), nodeOf(S.getPointerOperand()));
-        if (NodeId Field = namedField(I))
-          addCopy(nodeOf(S.getValueOperand()), Field);
-      }
-      break;
-    }
-    case Instruction::PtrToInt:
-      collectInteger(I);
-      break;
-    case Instruction::Ret:
-      if (Value *V = cast<ReturnInst>(I).getReturnValue(); V && carriesPointer(V->getType()))
-        addCopy(nodeOf(V), Return);
-      break;
-    case Instruction::IntToPtr: {
-      Value *From = cast<IntToPtrInst>(I).getOperand(0);
-      if (const Value *P = pointerInInteger(From))
-        addShift(nodeOf(P), nodeOf(&I), AnyOffset);
-      else
-        addPoints(nodeOf(&I), UnknownLoc);
-      break;
-    }
-    case Instruction::AtomicCmpXchg: {
-      auto &X = cast<AtomicCmpXchgInst>(I);
-      if (carriesPointer(X.getNewValOperand()->getType())) {
-        addStore(nodeOf(X.getNewValOperand()), nodeOf(X.getPointerOperand()));
-        addLoad(nodeOf(X.getPointerOperand()), nodeOf(&I));
-      }
-      break;
-    }
-    case Instruction::AtomicRMW: {
-      auto &X = cast<AtomicRMWInst>(I);
-      if (carriesPointer(X.getValOperand()->getType())) {
-        addStore(nodeOf(X.getValOperand()), nodeOf(X.getPointerOperand()));
-        addLoad(nodeOf(X.getPointerOperand()), nodeOf(&I));
-      }
-      break;
-    }
-    default: // phi, select, casts, aggregates, vectors: union of the operands
-      if (!carriesPointer(I.getType()))
-        break;
-      if (isa<LandingPadInst, VAArgInst>(I)) {
-        addPoints(nodeOf(&I), UnknownLoc);
-        break;
-      }
-      for (const Use &Op : I.operands())
-        if (carriesPointer(Op->getType()))
-          addCopy(nodeOf(Op), nodeOf(&I));
-    }
-  }
+    else
+      collectInstruction(I, Return);
 }
 
-void PointerOrigins::collectCall(CallBase &Call, const TargetLibraryInfo &TLI) {
-  const bool GivesPointer = carriesPointer(Call.getType());
-  auto MoveContents = [&](const Value *To, const Value *From) {
+/// Adds the constraints of \p I, which is no call. \p Return: the node of its function's result.
+void PointerOrigins::collectInstruction(Instruction &I, NodeId Return) {
+  switch (I.getOpcode()) {
+  case Instruction::Alloca: {
     if (Coarse)
       return;
-    NodeId Source = newNode(), Target = newNode(), Moved = newNode();
-    addShift(nodeOf(From), Source, AnyOffset);
-    addShift(nodeOf(To), Target, AnyOffset);
-    addLoad(Source, Moved);
-    addStore(Moved, Target);
-  };
-  if (Wrappers.isContext(Call)) {
-    unsigned O = newObject(&Call);
-    Objects[O].Site = &Call;
-    if (const int Out = Wrappers.outArgument(Call); Out >= 0) {
-      NodeId Block = newNode();
-      addPoints(Block, locationOf(O, 0));
-      addStore(Block, nodeOf(Call.getArgOperand(static_cast<unsigned>(Out))));
-    } else {
-      addPoints(nodeOf(&Call), locationOf(O, 0));
-    }
-    // Also handled like any call below: objects made inside show what the function puts into the
-    // memory.
-  } else if (Call.hasFnAttr(SiteIdAttr)) {
-    std::optional<AllocFamily> Family = allocationFamily(Call);
-    unsigned O = newObject(&Call);
-    Objects[O].Site = &Call;
-    if (Family && storesResult(*Family)) {
-      NodeId Block = newNode();
-      addPoints(Block, locationOf(O, 0));
-      addStore(Block, nodeOf(Call.getArgOperand(0)));
-    } else if (GivesPointer) {
-      addPoints(nodeOf(&Call), locationOf(O, 0));
-      if (Family == AllocFamily::Realloc || Family == AllocFamily::ReallocArray)
-        MoveContents(&Call, Call.getArgOperand(0));
-    }
+    unsigned O = newObject(&I);
+    addPoints(nodeOf(&I), locationOf(O, 0));
     return;
   }
-  if (auto *II = dyn_cast<IntrinsicInst>(&Call)) {
-    if (auto *Copy = dyn_cast<AnyMemTransferInst>(II))
-      MoveContents(Copy->getRawDest(), Copy->getRawSource());
-    else if (GivesPointer) // launder.invariant.group, ptrmask, ssa.copy ...: copies of the operands
-      for (const Use &Op : II->args())
-        if (carriesPointer(Op->getType()))
-          addCopy(nodeOf(Op), nodeOf(&Call));
+  case Instruction::GetElementPtr: {
+    auto &G = cast<GEPOperator>(I);
+    APInt Offset(Layout->getIndexTypeSizeInBits(G.getType()), 0);
+    bool Constant = G.accumulateConstantOffset(*Layout, Offset);
+    addShift(nodeOf(G.getPointerOperand()), nodeOf(&I),
+             Constant ? Offset.getSExtValue() : AnyOffset);
     return;
   }
-  const Function *Callee = calledFunction(Call);
-  if (Callee && Callee->getName() == "__smalloc_v1_touch")
-    return; // libsmalloc's promotion point keeps no pointer
-  if (Callee && !Callee->isDeclaration() && !Callee->isInterposable()) {
-    bindCallee(Call, *Callee);
+  case Instruction::Load:
+    return collectLoad(cast<LoadInst>(I));
+  case Instruction::Store:
+    return collectStore(cast<StoreInst>(I));
+  case Instruction::PtrToInt:
+    return collectInteger(I);
+  case Instruction::Ret:
+    if (Value *V = cast<ReturnInst>(I).getReturnValue(); V && carriesPointer(V->getType()))
+      addCopy(nodeOf(V), Return);
     return;
-  }
-  if (!Callee && !Coarse && !Call.isInlineAsm()) {
-    IndirectCallOf[&Call] = static_cast<unsigned>(IndirectCalls.size());
-    IndirectCalls.push_back({&Call, nodeOf(Call.getCalledOperand())});
-    return;
-  }
-  LibFunc Known;
-  if (Callee && TLI.getLibFunc(*Callee, Known) && Known == LibFunc_free)
-    return;
-  if (Callee && keepsNoPointer(Callee->getName()))
-    return;
-  if (Callee)
-    bindThreadStart(Call, *Callee);
-  if (Callee && bindContainerLink(Call, *Callee))
-    return;
-  passToUnknown(Call, Callee, &TLI);
-}
-
-PointerOrigins::NodeId PointerOrigins::returnOf(const Function &F) {
-  NodeId Return = ReturnNodes.try_emplace(&F, 0).first->second;
-  if (!Return)
-    ReturnNodes[&F] = Return = newNode();
-  return Return;
-}
-
-/// Lets code outside of the unit call \p F; false if that was known already.
-bool PointerOrigins::openToWorld(const Function &F) {
-  if (auto It = ObjectOf.find(&F);
-      It != ObjectOf.end() && std::exchange(Objects[It->second].Open, true))
-    return false;
-  for (const Argument &A : F.args())
-    if (carriesPointer(A.getType()))
-      addPoints(nodeOf(&A), UnknownLoc);
-  addCopy(returnOf(F), World);
-  return true;
-}
-
-/// Copies the arguments of \p Call to \p Callee, a function of the unit, and its result back.
-void PointerOrigins::bindCallee(const CallBase &Call, const Function &Callee) {
-  for (unsigned I = 0; I < Call.arg_size(); ++I) {
-    if (!carriesPointer(Call.getArgOperand(I)->getType()))
-      continue;
-    if (I < Callee.arg_size())
-      addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(Callee.getArg(I)));
+  case Instruction::IntToPtr:
+    if (const Value *P = pointerInInteger(I.getOperand(0)))
+      addShift(nodeOf(P), nodeOf(&I), AnyOffset);
     else
-      addCopy(nodeOf(Call.getArgOperand(I)), World); // variadic argument
-  }
-  if (carriesPointer(Call.getType()))
-    addCopy(returnOf(Callee), nodeOf(&Call));
-}
-
-/// Passes the pointers in the arguments of \p Call to code outside of the unit, and lets it return
-/// any. \p Callee, with \p TLI: the function if it has a name; else null.
-void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
-                                   const TargetLibraryInfo *TLI) {
-  const bool GivesPointer = carriesPointer(Call.getType());
-  LibFunc Known = NumLibFuncs;
-  const bool Library = Callee && TLI->getLibFunc(*Callee, Known);
-  for (unsigned I = 0; I < Call.arg_size(); ++I) {
-    if (!carriesPointer(Call.getArgOperand(I)->getType()))
-      continue;
-    if (GivesPointer && Call.paramHasAttr(I, Attribute::Returned))
-      addCopy(nodeOf(Call.getArgOperand(I)), nodeOf(&Call));
-    // Library functions that return their argument (strcpy, strcat) keep no copy of it.
-    if (Library && Call.paramHasAttr(I, Attribute::Returned))
-      continue;
-    // A pointer that only the result contains (strcpy, strchr) stays in the unit. qsort keeps no
-    // pointer, but it calls its last argument.
-    if (mayKeep(Call, I) || (Known == LibFunc_qsort && I == 3))
-      addCopy(nodeOf(Call.getArgOperand(I)), World);
-    else if (GivesPointer && mayReturn(Call, I))
-      addShift(nodeOf(Call.getArgOperand(I)), nodeOf(&Call), AnyOffset);
-  }
-  if (GivesPointer && !Call.getReturnedArgOperand() &&
-      !(Callee && Wrappers.isContext(Call) && isDeclaredFresh(*Callee)))
-    addPoints(nodeOf(&Call), UnknownLoc);
-}
-
-/// Copies the argument of a new thread to the thread's start function. pthread_create(thread,
-/// attributes, start, argument) and thrd_create(thread, start, argument) have no !callback
-/// metadata.
-void PointerOrigins::bindThreadStart(CallBase &Call, const Function &Callee) {
-  unsigned At = Callee.getName() == "pthread_create" ? 2
-                : Callee.getName() == "thrd_create"  ? 1
-                                                     : 0;
-  if (!At || Call.arg_size() <= At + 1)
+      addPoints(nodeOf(&I), UnknownLoc);
     return;
-  auto *Start = dyn_cast<Function>(Call.getArgOperand(At)->stripPointerCastsAndAliases());
-  if (Start && !Start->isDeclaration() && Start->arg_size() > 0)
-    addCopy(nodeOf(Call.getArgOperand(At + 1)), nodeOf(Start->getArg(0)));
+  case Instruction::AtomicCmpXchg: {
+    auto &X = cast<AtomicCmpXchgInst>(I);
+    return collectExchange(I, X.getPointerOperand(), X.getNewValOperand());
+  }
+  case Instruction::AtomicRMW: {
+    auto &X = cast<AtomicRMWInst>(I);
+    return collectExchange(I, X.getPointerOperand(), X.getValOperand());
+  }
+  default:
+    collectUnion(I);
+  }
 }
 
-/// Adds the constraints of libstdc++ functions that link nodes of lists and trees, whose code is
-/// not in the unit. Any node may then hold any other node. False if \p Callee is no such function.
-bool PointerOrigins::bindContainerLink(CallBase &Call, const Function &Callee) {
-  if (!Callee.getName().contains("_List_node_base") && !Callee.getName().contains("_Rb_tree_"))
-    return false;
-  NodeId Any = newNode();
-  SmallVector<NodeId, 4> Addresses;
-  for (const Use &Argument : Call.args()) {
-    if (!carriesPointer(Argument->getType()))
-      continue;
-    NodeId Address = newNode();
-    addShift(nodeOf(Argument), Address, AnyOffset);
-    addCopy(nodeOf(Argument), Any);
-    addLoad(Address, Any);
-    Addresses.push_back(Address);
+void PointerOrigins::collectLoad(LoadInst &I) {
+  if (!carriesPointer(I.getType()))
+    return;
+  if (Coarse) {
+    addCopy(namedMemory(I), nodeOf(&I));
+    addPoints(nodeOf(&I), UnknownLoc);
+    return;
   }
-  for (NodeId Address : Addresses)
-    addStore(Any, Address);
-  if (carriesPointer(Call.getType()))
-    addCopy(Any, nodeOf(&Call));
-  return true;
+  NodeId Address = nodeOf(I.getPointerOperand());
+  addLoad(Address, nodeOf(&I));
+  if (NodeId Field = namedField(I)) {
+    Nodes[Address].NamedLoads.push_back({Field, nodeOf(&I)});
+    if (PointsTo[Address].test(UnknownLoc))
+      addCopy(Field, nodeOf(&I));
+  }
+}
+
+void PointerOrigins::collectStore(StoreInst &I) {
+  const Value *Stored = I.getValueOperand();
+  if (!carriesPointer(Stored->getType()))
+    return;
+  if (Coarse) {
+    addCopy(nodeOf(Stored), namedMemory(I));
+    addCopy(nodeOf(Stored), World);
+    return;
+  }
+  addStore(nodeOf(Stored), nodeOf(I.getPointerOperand()));
+  if (NodeId Field = namedField(I))
+    addCopy(nodeOf(Stored), Field);
+}
+
+/// Adds the constraints of \p I, which loads from \p Address and stores \p Stored there.
+void PointerOrigins::collectExchange(Instruction &I, const Value *Address, const Value *Stored) {
+  if (!carriesPointer(Stored->getType()))
+    return;
+  addStore(nodeOf(Stored), nodeOf(Address));
+  addLoad(nodeOf(Address), nodeOf(&I));
+}
+
+/// Adds the constraints of a phi, a select, a cast, an aggregate or a vector: the union of the
+/// operands.
+void PointerOrigins::collectUnion(Instruction &I) {
+  if (!carriesPointer(I.getType()))
+    return;
+  if (isa<LandingPadInst, VAArgInst>(I)) {
+    addPoints(nodeOf(&I), UnknownLoc);
+    return;
+  }
+  for (const Use &Op : I.operands())
+    if (carriesPointer(Op->getType()))
+      addCopy(nodeOf(Op), nodeOf(&I));
 }
 
 /// Marks a pointer as escaped if an integer made from it leaves the function. Differences,
@@ -498,17 +322,6 @@ PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
     addCopy(Member, Any);
   }
   return Member;
-}
-
-void PointerOrigins::bindCallbacks(Function &F) {
-  for (const Use &U : F.uses()) {
-    AbstractCallSite Broker(&U);
-    if (!Broker || !Broker.isCallbackCall())
-      continue;
-    for (Argument &A : F.args())
-      if (Value *Passed = Broker.getCallArgOperand(A); Passed && carriesPointer(A.getType()))
-        addCopy(nodeOf(Passed), nodeOf(&A));
-  }
 }
 
 } // namespace smalloc

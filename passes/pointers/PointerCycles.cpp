@@ -63,69 +63,90 @@ void PointerOrigins::join(ArrayRef<NodeId> Cycle) {
     queue(Into);
 }
 
-/// Finds the cycles with Tarjan's algorithm, without recursion, over copies and shifts; joins each.
-/// Also ranks the nodes for the worklist and sets when the next search is due.
-void PointerOrigins::collapseCycles() {
+/// Tarjan's search for cycles, without recursion, over copies and shifts. Also ranks the nodes.
+struct PointerOrigins::CycleSearch {
   struct State {
     unsigned Number = 0, Low = 0; ///< 0: not visited yet
     bool Open = false;
   };
-  std::vector<State> States(Nodes.size());
-  Ranks.assign(Nodes.size(), 0);
-  unsigned Done = 0;
+
+  PointerOrigins &Of;
+  std::vector<State> States;
+  unsigned Number = 0, Done = 0;
   SmallVector<std::pair<NodeId, size_t>, 32> Path; ///< nodes, and how many of their edges are done
   SmallVector<NodeId, 32> Open, Cycles;            ///< Cycles: one after another, up to Ends
   SmallVector<size_t, 16> Ends;
-  unsigned Number = 0;
-  auto Enter = [&](NodeId N) {
-    if (Nodes[N].Copies.empty() && Nodes[N].Shifts.empty()) { // done without a visit
-      States[N] = {++Number, Number, false};
-      Ranks[N] = ++Done;
-      return;
-    }
-    States[N] = {++Number, Number, true};
-    Open.push_back(N);
-    Path.push_back({N, 0});
-  };
+
+  explicit CycleSearch(PointerOrigins &Of) : Of(Of), States(Of.Nodes.size()) {
+    Of.Ranks.assign(Of.Nodes.size(), 0);
+  }
+  void enter(NodeId N);
+  void step();
+  void close(NodeId N);
+};
+
+void PointerOrigins::CycleSearch::enter(NodeId N) {
+  const Node &Here = Of.Nodes[N];
+  if (Here.Copies.empty() && Here.Shifts.empty()) { // done without a visit
+    States[N] = {++Number, Number, false};
+    Of.Ranks[N] = ++Done;
+    return;
+  }
+  States[N] = {++Number, Number, true};
+  Open.push_back(N);
+  Path.push_back({N, 0});
+}
+
+/// Follows the next edge of the path's last node, or leaves the node after its last edge.
+void PointerOrigins::CycleSearch::step() {
+  auto &[N, Edge] = Path.back();
+  const Node &Here = Of.Nodes[N];
+  State &At = States[N];
+  if (Edge < Here.Copies.size() + Here.Shifts.size()) {
+    const size_t I = Edge++;
+    const NodeId To = Of.representative(
+        I < Here.Copies.size() ? Here.Copies[I] : Here.Shifts[I - Here.Copies.size()].first);
+    if (!States[To].Number)
+      enter(To);
+    else if (States[To].Open)
+      At.Low = std::min(At.Low, States[To].Number);
+    return;
+  }
+  if (At.Low == At.Number)
+    close(N);
+  const unsigned Low = At.Low;
+  Path.pop_back();
+  if (!Path.empty())
+    States[Path.back().first].Low = std::min(States[Path.back().first].Low, Low);
+}
+
+/// Moves the component that was entered at \p N from Open to Cycles unless it is \p N alone.
+void PointerOrigins::CycleSearch::close(NodeId N) {
+  ++Done;
+  const size_t Begin = Cycles.size();
+  do {
+    Cycles.push_back(Open.pop_back_val());
+    States[Cycles.back()].Open = false;
+    Of.Ranks[Cycles.back()] = Done;
+  } while (Cycles.back() != N);
+  if (Cycles.size() == Begin + 1)
+    Cycles.pop_back();
+  else
+    Ends.push_back(Cycles.size());
+}
+
+/// Joins each cycle. Also ranks the nodes for the worklist and sets when the next search is due.
+void PointerOrigins::collapseCycles() {
+  CycleSearch Search(*this);
   for (NodeId Root = 0; Root < Nodes.size(); ++Root) {
-    if (!States[Root].Number && Same[Root] == Root)
-      Enter(Root);
-    while (!Path.empty()) {
-      auto &[N, Edge] = Path.back();
-      const Node &Here = Nodes[N];
-      State &Of = States[N];
-      if (Edge < Here.Copies.size() + Here.Shifts.size()) {
-        const size_t At = Edge++;
-        const NodeId To = representative(
-            At < Here.Copies.size() ? Here.Copies[At] : Here.Shifts[At - Here.Copies.size()].first);
-        if (!States[To].Number)
-          Enter(To);
-        else if (States[To].Open)
-          Of.Low = std::min(Of.Low, States[To].Number);
-        continue;
-      }
-      if (Of.Low == Of.Number) {
-        ++Done;
-        const size_t Begin = Cycles.size();
-        do {
-          Cycles.push_back(Open.pop_back_val());
-          States[Cycles.back()].Open = false;
-          Ranks[Cycles.back()] = Done;
-        } while (Cycles.back() != N);
-        if (Cycles.size() == Begin + 1)
-          Cycles.pop_back();
-        else
-          Ends.push_back(Cycles.size());
-      }
-      const unsigned Low = Of.Low;
-      Path.pop_back();
-      if (!Path.empty())
-        States[Path.back().first].Low = std::min(States[Path.back().first].Low, Low);
-    }
+    if (!Search.States[Root].Number && Same[Root] == Root)
+      Search.enter(Root);
+    while (!Search.Path.empty())
+      Search.step();
   }
   size_t Begin = 0;
-  for (size_t End : Ends) {
-    join(ArrayRef(Cycles).slice(Begin, End - Begin));
+  for (size_t End : Search.Ends) {
+    join(ArrayRef(Search.Cycles).slice(Begin, End - Begin));
     Begin = End;
   }
   decltype(Worklist) Ranked;

@@ -39,8 +39,11 @@
 #include <vector>
 
 namespace llvm {
+class IntrinsicInst;
+class LoadInst;
+class StoreInst;
 class TargetLibraryInfo;
-}
+} // namespace llvm
 
 namespace smalloc {
 
@@ -135,6 +138,7 @@ private:
     llvm::SmallVector<const llvm::Function *, 2> Bound = {};
   };
 
+  static bool carriesPointer(llvm::Type *T);
   NodeId newNode();
   NodeId nodeOf(const llvm::Value *V);
   unsigned newObject(const llvm::Value *Origin);
@@ -165,11 +169,24 @@ private:
   void collectInitializer(unsigned ObjectIndex, const llvm::Constant *C, int64_t Offset,
                           const llvm::DataLayout &DL);
   void collectFunction(llvm::Function &F, const llvm::TargetLibraryInfo &TLI);
+  void collectInstruction(llvm::Instruction &I, NodeId Return);
+  void collectLoad(llvm::LoadInst &I);
+  void collectStore(llvm::StoreInst &I);
+  void collectExchange(llvm::Instruction &I, const llvm::Value *Address, const llvm::Value *Stored);
+  void collectUnion(llvm::Instruction &I);
   void collectCall(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+  void collectContext(llvm::CallBase &Call);
+  void collectSite(llvm::CallBase &Call);
+  void collectIntrinsic(llvm::IntrinsicInst &Call);
+  void copyContents(const llvm::Value *To, const llvm::Value *From);
+  void storeObject(unsigned ObjectIndex, const llvm::Value *Address);
   void bindCallee(const llvm::CallBase &Call, const llvm::Function &Callee);
   void passToUnknown(const llvm::CallBase &Call, const llvm::Function *Callee,
                      const llvm::TargetLibraryInfo *TLI);
   bool bindIndirectCalls();
+  bool bindIndirectCall(IndirectCall &At, const LocationSet &New);
+  bool openLocal(const llvm::Function &F);
+  bool openAmongMany(const LocationSet &New);
   static bool addressIsSeen(const llvm::Function &F);
   bool openToWorld(const llvm::Function &F);
   LocationId functionLocation(const llvm::Function &F);
@@ -187,6 +204,7 @@ private:
       N = Same[N] = Same[Same[N]]; // halves the path for the next search
     return N;
   }
+  struct CycleSearch;
   void collapseCycles();
   bool exceedsBudget() const;
   void join(llvm::ArrayRef<NodeId> Cycle);

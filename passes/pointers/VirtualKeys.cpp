@@ -6,6 +6,7 @@
 // and the base classes from the type information. So a class' float *data() in one unit matches a
 // loop of another unit that calls it through a base. Bases other than the first have no keys.
 //===----------------------------------------------------------------------===//
+#include "passes/ir/TypeTags.h"
 #include "passes/pointers/KeyedSummary.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"

@@ -60,17 +60,21 @@ Function *entryWithCell(Module &M, const AllocationWrapper &W) {
   return F;
 }
 
-Function *contextThunk(Module &M, Function &Callee) {
-  std::string Name =
-      (ContextThunkPrefix + typeTag(Callee.getFunctionType()) + "_" + Callee.getName()).str();
-  Function *Known = M.getFunction(Name);
-  if (Known && !Known->isDeclaration())
-    return Known;
+/// Returns the attributes of \p F that say how its narrow result is extended.
+static AttrBuilder extensionOfResult(const Function &F) {
+  AttrBuilder Narrow(F.getContext());
+  for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
+    if (F.hasRetAttribute(Kind))
+      Narrow.addAttribute(Kind);
+  return Narrow;
+}
+
+/// Makes the hidden function \p Name that a context's call of \p Callee goes through.
+static Function *emptyContextThunk(Module &M, StringRef Name, const Function &Callee) {
   LLVMContext &C = M.getContext();
-  PointerType *Ptr = PointerType::getUnqual(C);
-  FunctionType *Type = withCell(Callee.getFunctionType());
-  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  if (Known) // ThinLTO has dropped the body of an unused thunk
+  Function *F = Function::createWithDefaultAttr(withCell(Callee.getFunctionType()),
+                                                GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  if (Function *Known = M.getFunction(Name)) // ThinLTO has dropped the body of an unused thunk
     Known->replaceAllUsesWith(F), Known->eraseFromParent();
   F->setName(Name);
   F->setVisibility(GlobalValue::HiddenVisibility);
@@ -82,22 +86,52 @@ Function *contextThunk(Module &M, Function &Callee) {
     F->setDoesNotThrow();
   for (unsigned I = 0; I < Callee.arg_size(); ++I) // extensions of narrow arguments
     F->addParamAttrs(I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I)));
-  AttrBuilder Narrow(C); // and of a narrow result
-  for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
-    if (Callee.hasRetAttribute(Kind))
-      Narrow.addAttribute(Kind);
-  F->addRetAttrs(Narrow);
+  F->addRetAttrs(extensionOfResult(Callee));
+  return F;
+}
 
-  std::string RecordName = (WrapperRecordPrefix + Callee.getName()).str();
-  GlobalVariable *Record = M.getNamedGlobal(RecordName);
-  if (!Record) {
-    Record = new GlobalVariable(M, StructType::get(C, {Ptr, Ptr}), /*isConstant=*/true,
-                                GlobalValue::ExternalWeakLinkage, nullptr, RecordName);
-    // Loaded from the GOT although hidden: an absent symbol has no address that code could be
-    // relative to.
-    Record->setVisibility(GlobalValue::HiddenVisibility);
-    Record->setDSOLocal(false);
-  }
+/// Returns the record of the second entry of \p Callee; absent from images without such an entry.
+static GlobalVariable *recordOf(Module &M, const Function &Callee) {
+  std::string Name = (WrapperRecordPrefix + Callee.getName()).str();
+  if (GlobalVariable *Known = M.getNamedGlobal(Name))
+    return Known;
+  PointerType *Ptr = PointerType::getUnqual(M.getContext());
+  auto *Record =
+      new GlobalVariable(M, StructType::get(M.getContext(), {Ptr, Ptr}), /*isConstant=*/true,
+                         GlobalValue::ExternalWeakLinkage, nullptr, Name);
+  // Loaded from the GOT although hidden: an absent symbol has no address that code could be
+  // relative to.
+  Record->setVisibility(GlobalValue::HiddenVisibility);
+  Record->setDSOLocal(false);
+  return Record;
+}
+
+/// Emits a tail call of \p Target with \p Passed, in the way that \p Callee is called.
+static void forward(IRBuilder<> &B, const Function &Callee, FunctionCallee Target,
+                    ArrayRef<Value *> Passed) {
+  LLVMContext &C = B.getContext();
+  CallInst *Call = B.CreateCall(Target, Passed);
+  Call->setCallingConv(Callee.getCallingConv());
+  for (unsigned I = 0; I < Callee.arg_size(); ++I)
+    Call->setAttributes(Call->getAttributes().addParamAttributes(
+        C, I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I))));
+  Call->setAttributes(Call->getAttributes().addRetAttributes(C, extensionOfResult(Callee)));
+  Call->setTailCall();
+  if (Call->getType()->isVoidTy())
+    B.CreateRetVoid();
+  else
+    B.CreateRet(Call);
+}
+
+Function *contextThunk(Module &M, Function &Callee) {
+  std::string Name =
+      (ContextThunkPrefix + typeTag(Callee.getFunctionType()) + "_" + Callee.getName()).str();
+  if (Function *Known = M.getFunction(Name); Known && !Known->isDeclaration())
+    return Known;
+  LLVMContext &C = M.getContext();
+  PointerType *Ptr = PointerType::getUnqual(C);
+  Function *F = emptyContextThunk(M, Name, Callee);
+  GlobalVariable *Record = recordOf(M, Callee);
   auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
   BasicBlock *Begin = Block("entry"), *Look = Block("look"), *With = Block("with"),
              *Plain = Block("plain");
@@ -105,19 +139,6 @@ Function *contextThunk(Module &M, Function &Callee) {
   for (Argument &A : F->args())
     All.push_back(&A);
   Arguments.assign(All.begin(), All.end() - 1);
-  auto Forward = [&](IRBuilder<> &B, Value *Target, FunctionType *T, ArrayRef<Value *> Passed) {
-    CallInst *Call = B.CreateCall(T, Target, Passed);
-    Call->setCallingConv(Callee.getCallingConv());
-    for (unsigned I = 0; I < Callee.arg_size(); ++I)
-      Call->setAttributes(Call->getAttributes().addParamAttributes(
-          C, I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I))));
-    Call->setAttributes(Call->getAttributes().addRetAttributes(C, Narrow));
-    Call->setTailCall();
-    if (Call->getType()->isVoidTy())
-      B.CreateRetVoid();
-    else
-      B.CreateRet(Call);
-  };
   IRBuilder<> B(Begin);
   B.CreateCondBr(B.CreateICmpNE(Record, ConstantPointerNull::get(Ptr)), Look, Plain);
   B.SetInsertPoint(Look);
@@ -126,9 +147,9 @@ Function *contextThunk(Module &M, Function &Callee) {
   B.SetInsertPoint(With);
   Value *Entry =
       B.CreateAlignedLoad(Ptr, B.CreateStructGEP(Record->getValueType(), Record, 1), Align(8));
-  Forward(B, Entry, Type, All);
+  forward(B, Callee, {F->getFunctionType(), Entry}, All);
   B.SetInsertPoint(Plain);
-  Forward(B, &Callee, Callee.getFunctionType(), Arguments);
+  forward(B, Callee, {Callee.getFunctionType(), &Callee}, Arguments);
   return F;
 }
 

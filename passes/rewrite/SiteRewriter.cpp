@@ -5,6 +5,7 @@
 #include "passes/ir/CallReplacement.h"
 #include "passes/rewrite/ContextEntries.h"
 #include "passes/rewrite/LinkOptions.h"
+#include "passes/rewrite/ModuleRecord.h"
 #include "passes/rewrite/SiteTable.h"
 #include "passes/rewrite/ThunkParts.h"
 #include "passes/rewrite/ThunkText.h"
@@ -12,7 +13,6 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -40,8 +40,9 @@ Value *cellWhere(Value &Test, Value &Cell, CallBase &Before) {
 
 /// Sends \p Call, an allocation or a context, to the thunk or entry that reads \p Cell. If \p Tests
 /// is not null and does not hold, the call bypasses the site. Returns the new call.
-CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const AllocationWrapper *W,
-                      Value *Cell, const SizeTests *Tests = nullptr) {
+CallBase *rewriteCall(CallBase &Call, AllocFamily Family, const AllocationWrapper *W, Value *Cell,
+                      const SizeTests *Tests = nullptr) {
+  Module &M = *Call.getModule();
   auto *Original = cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   const bool Context = Family == AllocFamily::Wrapper;
   Function *Thunk = !Context ? thunkOf(M, Family, Original, Call.getFunctionType())
@@ -78,106 +79,6 @@ CallBase *rewriteCall(Module &M, CallBase &Call, AllocFamily Family, const Alloc
   return callInstead(Call, Thunk, Arguments, Attributes);
 }
 
-/// Emits the record of the linked image, and the constructor and destructor that pass it to the
-/// runtime. The constructor refers to \p Tables, one variable of each section, to keep the
-/// sections. Not every linker knows SHF_GNU_RETAIN: gold's -r drops it. Then lld's --gc-sections
-/// would drop the section and leave its bounds undefined.
-void emitModuleRecord(Module &M, const Options &O, ArrayRef<GlobalVariable *> Tables) {
-  if (M.getNamedGlobal("__smalloc_v1_module"))
-    return;
-  LLVMContext &C = M.getContext();
-  Type *I32 = Type::getInt32Ty(C);
-  PointerType *Ptr = PointerType::getUnqual(C);
-  StructType *RecordType = StructType::get(
-      C, {I32, I32, Ptr, Ptr, Ptr, Ptr, Ptr, I32, I32, Ptr, Ptr, Ptr}); // smalloc_module
-  Constant *Null = ConstantPointerNull::get(Ptr);
-  auto *Record = new GlobalVariable(
-      M, RecordType, /*isConstant=*/false, GlobalValue::LinkOnceODRLinkage,
-      ConstantStruct::get(RecordType, {ConstantInt::get(I32, SMALLOC_ABI_VERSION),
-                                       ConstantInt::get(I32, sizeof(smalloc_module)), Null, Null,
-                                       Null, Null, Null, ConstantInt::get(I32, O.Heap),
-                                       ConstantInt::get(I32, 0), Null, Null, Null}),
-      "__smalloc_v1_module");
-  makeHiddenComdat(M, Record);
-  // GNU ld puts an undefined hidden symbol into a shared library's dynamic table. It removes again
-  // only symbols that are called, as if a PLT entry were requested. So the section bounds are
-  // functions, and a block that never runs calls them. A library then exports the same symbols as
-  // without smalloc.
-  FunctionType *BoundaryType = FunctionType::get(Type::getVoidTy(C), false);
-  auto Boundary = [&](StringRef Name) -> GlobalValue * {
-    if (GlobalValue *Known = M.getNamedValue(Name))
-      return Known;
-    Function *F = Function::Create(BoundaryType, GlobalValue::ExternalLinkage, Name, M);
-    F->setVisibility(GlobalValue::HiddenVisibility);
-    F->setDSOLocal(true);
-    F->setDoesNotThrow();
-    return F;
-  };
-  GlobalValue *Start = Boundary("__start_smalloc_sites"), *Stop = Boundary("__stop_smalloc_sites"),
-              *KeysStart = Boundary("__start_smalloc_keys"),
-              *KeysStop = Boundary("__stop_smalloc_keys");
-  // Takes the addresses from this image's GOT, never from a canonical PLT entry of the executable.
-  FunctionType *Free = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
-  auto Resolved = [&](StringRef Name, FunctionType *T,
-                      GlobalValue::LinkageTypes Linkage) -> Function * {
-    Function *F = M.getFunction(Name);
-    if (!F)
-      F = Function::Create(T, Linkage, Name, M);
-    if (F->isDeclaration())
-      F->setDSOLocal(false);
-    return F;
-  };
-  FunctionType *Realloc = FunctionType::get(Ptr, {Ptr, Type::getInt64Ty(C)}, false);
-  Function *FreeFunction = Resolved("free", Free, GlobalValue::ExternalLinkage),
-           *ReallocFunction = Resolved("realloc", Realloc, GlobalValue::ExternalLinkage),
-           *DeleteFunction = Resolved("_ZdlPv", Free, GlobalValue::ExternalWeakLinkage);
-
-  auto Announce = [&](StringRef Name, StringRef EntryName, bool Fill) {
-    Function *F = Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), false),
-                                                  GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
-    makeHiddenComdat(M, F);
-    F->setDoesNotThrow();
-    F->setUWTableKind(UWTableKind::Default);
-    F->addFnAttr(Attribute::NoInline); // run once: not worth the compiler's time
-    F->addFnAttr(Attribute::OptimizeNone);
-    FunctionType *EntryType = FunctionType::get(Type::getVoidTy(C), {Ptr}, false);
-    Function *Entry = weakEntry(M, EntryName, EntryType);
-    BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),
-               *End = BasicBlock::Create(C, "end", F);
-    IRBuilder<> B(Begin);
-    B.CreateCondBr(B.CreateICmpNE(Entry, Null), Call, End);
-    B.SetInsertPoint(Call);
-    if (Fill) {
-      Constant *Values[] = {Start, Stop, FreeFunction, ReallocFunction, DeleteFunction};
-      for (unsigned I = 0; I < 5; ++I)
-        B.CreateStore(Values[I], B.CreateStructGEP(RecordType, Record, 2 + I));
-      B.CreateStore(KeysStart, B.CreateStructGEP(RecordType, Record, 10));
-      B.CreateStore(KeysStop, B.CreateStructGEP(RecordType, Record, 11));
-      BasicBlock *Never = BasicBlock::Create(C, "never", F, End),
-                 *Tell = BasicBlock::Create(C, "tell", F, End);
-      Value *Version = B.CreateLoad(I32, B.CreateStructGEP(RecordType, Record, 0));
-      B.CreateCondBr(B.CreateICmpEQ(Version, B.getInt32(0)), Never, Tell);
-      B.SetInsertPoint(Never);
-      for (GlobalValue *Bound : {Start, Stop, KeysStart, KeysStop})
-        B.CreateCall(BoundaryType, Bound);
-      for (GlobalVariable *Table : Tables)
-        B.CreateStore(Table, B.CreateStructGEP(RecordType, Record, 9), /*isVolatile=*/true);
-      B.CreateUnreachable();
-      B.SetInsertPoint(Tell);
-    }
-    B.CreateCall(Entry, {Record});
-    B.CreateBr(End);
-    B.SetInsertPoint(End);
-    B.CreateRetVoid();
-    return F;
-  };
-  Function *Register = Announce("__smalloc_v1_register", "__smalloc_v1_register_module", true);
-  Function *Unregister =
-      Announce("__smalloc_v1_unregister", "__smalloc_v1_unregister_module", false);
-  appendToGlobalCtors(M, Register, /*Priority=*/1, Register);
-  appendToGlobalDtors(M, Unregister, /*Priority=*/1, Unregister);
-}
-
 } // namespace
 
 SiteTests insertSizeTests(const UnitDecisions &Unit, FunctionAnalysisManager &FAM) {
@@ -208,7 +109,7 @@ void rewriteSites(Module &M, const UnitDecisions &Unit, const Options &O, const 
       (*Cells)[V.Call] = Cell;
     const CallBase *Before = V.Call;
     auto Test = Tests.find(Before);
-    Rewritten[Before] = rewriteCall(M, *V.Call, V.Family, V.Wrapper, Cell,
+    Rewritten[Before] = rewriteCall(*V.Call, V.Family, V.Wrapper, Cell,
                                     Test == Tests.end() ? nullptr : &Test->second);
   }
   for (const SiteDecision &V : Unit.Statics)
@@ -216,7 +117,7 @@ void rewriteSites(Module &M, const UnitDecisions &Unit, const Options &O, const 
   if (Unit.Wrappers)
     defineEntries(M, *Unit.Wrappers, Rewritten, Kept, [&](CallBase &Copy, Value *Cell) {
       auto Family = Families.find(Copy.getCalledOperand()->stripPointerCastsAndAliases());
-      rewriteCall(M, Copy, Family == Families.end() ? AllocFamily::Wrapper : Family->second,
+      rewriteCall(Copy, Family == Families.end() ? AllocFamily::Wrapper : Family->second,
                   Unit.Wrappers->calledBy(Copy), Cell);
     });
   if (AnyCell || !Unit.Summary.empty() || M.getNamedGlobal("__smalloc_v1_module"))
@@ -226,7 +127,7 @@ void rewriteSites(Module &M, const UnitDecisions &Unit, const Options &O, const 
   if (AnyCell && isAddedAsText(M))
     moduleRecordText(M, O.Heap, {AnyCell, Keys});
   else if (AnyCell)
-    emitModuleRecord(M, O, // a link makes the tables again: refer to none
+    emitModuleRecord(M, O.Heap, // a link makes the tables again: refer to none
                      isForLink(M) ? ArrayRef<GlobalVariable *>() : ArrayRef({AnyCell, Keys}));
 }
 

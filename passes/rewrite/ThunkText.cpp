@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/rewrite/ThunkText.h"
 #include "passes/ir/CallReplacement.h"
+#include "passes/rewrite/Assembly.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,97 +14,7 @@ namespace smalloc {
 namespace {
 
 constexpr StringRef TextMetadata = "smalloc.text";
-
-/// Registers of the first arguments, and a register for the target of a tail call.
-constexpr StringRef Registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
-constexpr StringRef ThroughRegister = "%r11";
-
-/// Assembly of hidden functions, of which the linker keeps one copy per image. The destructor
-/// appends it to the module.
-class Assembly {
-public:
-  explicit Assembly(Module &M)
-      : M(M), FramePointers(M.getFramePointer() != FramePointerKind::None),
-        Landings(M.getModuleFlag("cf-protection-branch") != nullptr) {}
-  ~Assembly() { M.appendModuleInlineAsm(Out); }
-
-  void line(const Twine &T) { (T + "\n").toVector(Buffer), take(); }
-  void weak(StringRef Symbol) { line(".weak " + Symbol); }
-  void hidden(StringRef Symbol) { line(".hidden " + Symbol); }
-
-  /// Opens \p Symbol in a section and a COMDAT of its own, up to close().
-  void open(StringRef Section, StringRef Flags, StringRef Symbol, StringRef Type) {
-    line(".pushsection " + Section + Symbol + ",\"" + Flags + "\",@progbits," + Symbol + ",comdat");
-    hidden(Symbol);
-    weak(Symbol);
-    line(".type " + Symbol + ",@" + Type);
-    line(Type == "function" ? ".p2align 4" : ".p2align 3");
-    line(Symbol + ":");
-  }
-  void close(StringRef Symbol) {
-    line(".size " + Symbol + ",.-" + Symbol);
-    line(".popsection");
-  }
-  void openFunction(StringRef Symbol) {
-    open(".text.", "axG", Symbol, "function");
-    line(".cfi_startproc");
-  }
-  void closeFunction(StringRef Symbol) {
-    line(".cfi_endproc");
-    close(Symbol);
-  }
-  /// Marks the entry of a function whose address is taken.
-  void landing() {
-    if (Landings)
-      line("endbr64");
-  }
-
-  /// Saves the registers \p Kept up to leave(), and aligns the stack there.
-  void enter(ArrayRef<StringRef> Kept) {
-    if (FramePointers) {
-      push("%rbp");
-      line(".cfi_rel_offset %rbp,0");
-      line("movq %rsp,%rbp");
-    }
-    for (StringRef Register : Kept)
-      push(Register);
-    if (needsPadding(Kept))
-      push("%rax"); // padding
-  }
-  void leave(ArrayRef<StringRef> Kept) {
-    if (needsPadding(Kept))
-      pop(ThroughRegister);
-    for (StringRef Register : reverse(Kept))
-      pop(Register);
-    if (FramePointers) {
-      pop("%rbp");
-      line(".cfi_restore %rbp");
-    }
-  }
-
-private:
-  void take() {
-    Out.append(Buffer.begin(), Buffer.end());
-    Buffer.clear();
-  }
-  void push(StringRef Register) {
-    line("pushq " + Register);
-    line(".cfi_adjust_cfa_offset 8");
-  }
-  void pop(StringRef Register) {
-    line("popq " + Register);
-    line(".cfi_adjust_cfa_offset -8");
-  }
-  /// True if the stack is off by eight after the return address, the frame pointer and \p Kept.
-  bool needsPadding(ArrayRef<StringRef> Kept) const {
-    return (Kept.size() + FramePointers) % 2 == 0;
-  }
-
-  Module &M;
-  bool FramePointers, Landings;
-  std::string Out;
-  SmallString<128> Buffer;
-};
+constexpr StringRef SmallEntry = "__smalloc_v1_small";
 
 Function *declared(Module &M, StringRef Name, FunctionType *Type) {
   Function *F = Function::Create(Type, GlobalValue::ExternalLinkage, Name, M);
@@ -123,46 +34,75 @@ bool mayCallFromText(const Function &Original) {
                 [](char C) { return isAlnum(C) || C == '_' || C == '$' || C == '.'; });
 }
 
-Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const FamilyShape &Shape,
-                         const Function &Original, FunctionType *Type) {
+/// Emits the jump to the entry for small objects, which takes the bytes, the cell, the program's
+/// function and its other argument. \p Count: arguments of \p Original. Without a direct site
+/// (\p Flags), the code after it runs.
+static void directText(Assembly &A, const Function &Original, unsigned Count, StringRef Flags) {
+  const StringRef Cell = Registers[Count];
+  A.line("testl $" + Twine(SMALLOC_CELL_DIRECT) + "," + Flags);
+  A.line("je 4f");
+  if (Count > 1) {
+    A.line("movq %rsi,%rcx");
+    A.line("movq " + Cell + ",%rsi");
+  }
+  A.line("movq " + Original.getName() + "@GOTPCREL(%rip),%rdx");
+  A.line("jmp *" + SmallEntry + "@GOTPCREL(%rip)");
+  A.line("4:");
+}
+
+/// Emits calloc's product in %r8, or the largest value. The product is in %rax and %rdx first, and
+/// mul overwrites the register of \p Cell.
+static void productText(Assembly &A, StringRef Cell, StringRef CellKept) {
+  A.line("movq " + Cell + "," + CellKept);
+  A.line("movq %rdi,%rax");
+  A.line("mulq %rsi");
+  A.line("movq $-1,%r8");
+  A.line("cmovnoq %rax,%r8");
+}
+
+/// Emits the call of the runtime's entry in %r11, and returns its result unless it is none: then
+/// jumps to \p Plain. \p Arguments: registers of the thunk's arguments, before the cell.
+static void servedText(Assembly &A, AllocFamily Family, ArrayRef<StringRef> Arguments,
+                       StringRef Plain) {
+  const StringRef Cell = Registers[Arguments.size()];
+  A.enter(Arguments);
+  // The runtime's entries take the first arguments of new, then the cell.
+  const StringRef CellTo = Registers[!isNewFamily(Family)                     ? Arguments.size()
+                                     : shapeOf(Family).AlignmentArgument >= 0 ? 2
+                                                                              : 1];
+  if (CellTo != Cell)
+    A.line("movq " + Cell + "," + CellTo);
+  A.line("call *%r11");
+  A.leave(Arguments);
+  A.line(Family == AllocFamily::PosixMemalign ? "cmpl $-1,%eax" : "testq %rax,%rax");
+  A.line("je " + Plain);
+  A.line("ret");
+}
+
+Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Function &Original,
+                         FunctionType *Type) {
   Function *F = declared(M, Name, Type);
+  const FamilyShape Shape = shapeOf(Family);
   const unsigned Count = Type->getNumParams() - 1;
-  const ArrayRef<StringRef> Arguments = ArrayRef(Registers).take_front(Count);
   const StringRef Cell = Registers[Count];
   const std::string Plain = (Original.getName() + "@PLT").str();
   const bool Zeroed = Family == AllocFamily::Calloc;
   const StringRef Bytes = Zeroed ? StringRef("%r8") : Registers[Shape.SizeArgument];
-  // calloc computes the product in %rax and %rdx.
   const StringRef Word = Zeroed ? "%r11" : "%rax", Flags = Zeroed ? "%r11d" : "%eax",
                   CellKept = Zeroed ? StringRef("%r9") : Cell;
-  const StringRef Small = "__smalloc_v1_small";
   Assembly A(M);
   A.weak(Shape.Entry);
   if (Shape.MayBeDirect)
-    A.weak(Small);
+    A.weak(SmallEntry);
   A.openFunction(Name);
   A.line("movq (" + Cell + ")," + Word);
   // The most frequent path falls through: a taken jump costs the call 1/20 of its time.
-  if (Shape.MayBeDirect) { // bytes, cell, the program's function, its other arguments
-    A.line("testl $" + Twine(SMALLOC_CELL_DIRECT) + "," + Flags);
-    A.line("je 4f");
-    if (Count > 1) {
-      A.line("movq %rsi,%rcx");
-      A.line("movq " + Cell + ",%rsi");
-    }
-    A.line("movq " + Original.getName() + "@GOTPCREL(%rip),%rdx");
-    A.line("jmp *" + Small + "@GOTPCREL(%rip)");
-    A.line("4:");
-  }
+  if (Shape.MayBeDirect)
+    directText(A, Original, Count, Flags);
   A.line("testq " + Word + "," + Word);
   A.line("je " + Plain);
-  if (Zeroed) { // the product, or the largest value; mul overwrites the cell's register
-    A.line("movq " + Cell + "," + CellKept);
-    A.line("movq %rdi,%rax");
-    A.line("mulq %rsi");
-    A.line("movq $-1,%r8");
-    A.line("cmovnoq %rax,%r8");
-  }
+  if (Zeroed)
+    productText(A, Cell, CellKept);
   A.line("testl $" + Twine(SMALLOC_SITE_SMALL << 8) + "," + Flags);
   A.line("jne 3f");
   A.line("shrq $20," + Word);
@@ -175,18 +115,7 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fa
   A.line("je " + Plain);
   if (CellKept != Cell)
     A.line("movq " + CellKept + "," + Cell);
-  A.enter(Arguments);
-  // The runtime's entries take the first arguments of new, then the cell.
-  const StringRef CellTo = Registers[!isNewFamily(Family)           ? Count
-                                     : Shape.AlignmentArgument >= 0 ? 2
-                                                                    : 1];
-  if (CellTo != Cell)
-    A.line("movq " + Cell + "," + CellTo);
-  A.line("call *%r11");
-  A.leave(Arguments);
-  A.line(Family == AllocFamily::PosixMemalign ? "cmpl $-1,%eax" : "testq %rax,%rax");
-  A.line("je " + Plain);
-  A.line("ret");
+  servedText(A, Family, ArrayRef(Registers).take_front(Count), Plain);
   A.closeFunction(Name);
   return F;
 }
@@ -271,66 +200,6 @@ Function *testingThunkText(Module &M, const Function &Original, Function &Thunk,
   A.line("jmp " + Thunk.getName());
   A.closeFunction(Name);
   return F;
-}
-
-void moduleRecordText(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVariable *> Tables) {
-  const StringRef Record = "__smalloc_v1_module";
-  Assembly A(M);
-  A.open(".data.", "awG", Record, "object");
-  static_assert(offsetof(smalloc_module, sites_start) == 8 && sizeof(smalloc_module) == 80);
-  A.line(".long " + Twine(SMALLOC_ABI_VERSION) + "," + Twine(sizeof(smalloc_module)));
-  A.line(".zero " + Twine(offsetof(smalloc_module, heap) - offsetof(smalloc_module, sites_start)));
-  A.line(".long " + Twine(unsigned(Heap)));
-  A.line(".zero " + Twine(sizeof(smalloc_module) - offsetof(smalloc_module, heap) - 4));
-  A.close(Record);
-
-  const std::pair<StringRef, size_t> Bounds[] = {
-      {"__start_smalloc_sites", offsetof(smalloc_module, sites_start)},
-      {"__stop_smalloc_sites", offsetof(smalloc_module, sites_stop)},
-      {"__start_smalloc_keys", offsetof(smalloc_module, keys_start)},
-      {"__stop_smalloc_keys", offsetof(smalloc_module, keys_stop)}};
-  // Takes the addresses from this image's GOT, never from a canonical PLT entry of the executable.
-  const std::pair<StringRef, size_t> Resolved[] = {
-      {"free", offsetof(smalloc_module, free_function)},
-      {"realloc", offsetof(smalloc_module, realloc_function)},
-      {"_ZdlPv", offsetof(smalloc_module, delete_function)}};
-  if (Function *Delete = M.getFunction("_ZdlPv"); !Delete || Delete->hasExternalWeakLinkage())
-    A.weak("_ZdlPv");
-  for (bool First : {true, false}) {
-    const StringRef Name = First ? "__smalloc_v1_register" : "__smalloc_v1_unregister",
-                    Entry =
-                        First ? "__smalloc_v1_register_module" : "__smalloc_v1_unregister_module",
-                    Array = First ? "init_array" : "fini_array";
-    A.weak(Entry);
-    A.openFunction(Name);
-    if (First)
-      for (const GlobalVariable *Table : Tables) // references without code (emitModuleRecord)
-        A.line(".reloc .,R_X86_64_NONE," + Table->getName());
-    A.landing();
-    A.line("movq " + Entry + "@GOTPCREL(%rip),%r11");
-    A.line("testq %r11,%r11");
-    A.line("je 1f");
-    A.line("leaq " + Record + "(%rip),%rdi");
-    for (auto [Symbol, At] : First ? ArrayRef(Bounds) : ArrayRef<std::pair<StringRef, size_t>>()) {
-      A.hidden(Symbol);
-      // The linker makes no PLT entry for it, but GNU ld keeps the symbol out of the dynamic table
-      // (emitModuleRecord).
-      A.line("leaq " + Symbol + "@PLT(%rip),%rax");
-      A.line("movq %rax," + Twine(At) + "(%rdi)");
-    }
-    for (auto [Symbol, At] :
-         First ? ArrayRef(Resolved) : ArrayRef<std::pair<StringRef, size_t>>()) {
-      A.line("movq " + Symbol + "@GOTPCREL(%rip),%rax");
-      A.line("movq %rax," + Twine(At) + "(%rdi)");
-    }
-    A.line("jmp *%r11");
-    A.line("1: ret");
-    A.closeFunction(Name);
-    A.line(".pushsection ." + Array + ".1,\"awG\",@" + Array + "," + Name + ",comdat");
-    A.line(".p2align 3");
-    A.line(".quad " + Name);
-    A.line(".popsection");
-  }
 }
 
 void leftText(Module &M, StringRef Name) {

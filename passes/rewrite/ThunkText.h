@@ -3,7 +3,7 @@
 //
 // Emits the functions that smalloc adds to a unit as assembly if the compiler emits x86-64 objects
 // directly. Assembly saves the compiler a quarter of what it spends on a function of its own: some
-// hundred passes that find nothing to do. In all other cases Thunks, SiteRewriter and
+// hundred passes that find nothing to do. In all other cases Thunks, ModuleRecord and
 // PromotionGuards build the same functions as IR. These cases are bitcode, any kind of LTO, other
 // processors, and flags that change how calls are made. The IR is the reference: the assembly must
 // do the same.
@@ -28,8 +28,7 @@ bool mayCallFromText(const llvm::Function &Original);
 /// Returns the declaration of the thunk \p Name of \p Original, and emits its text. The cell is the
 /// last argument, after those of \p Original.
 llvm::Function *sizedThunkText(llvm::Module &M, llvm::StringRef Name, AllocFamily Family,
-                               const FamilyShape &Shape, const llvm::Function &Original,
-                               llvm::FunctionType *Type);
+                               const llvm::Function &Original, llvm::FunctionType *Type);
 
 /// Returns a variant of \p Thunk, the thunk of \p Original, that takes sizes before the cell, 64
 /// bits each. If \p Tests do not hold for the sizes, it bypasses the site: the program's malloc
@@ -42,11 +41,6 @@ llvm::Function *testingThunkText(llvm::Module &M, const llvm::Function &Original
 bool mayTestInText(const llvm::Function &Thunk, const SizeTests &Tests);
 /// Sends \p Call to the thunk without tests if it calls one of testingThunkText().
 void dropTests(llvm::CallBase &Call);
-
-/// Emits the record of the image with its constructor and destructor. It keeps the sections that
-/// \p Tables are in.
-void moduleRecordText(llvm::Module &M, smalloc_heap_strategy Heap,
-                      llvm::ArrayRef<llvm::GlobalVariable *> Tables);
 
 /// Emits the 64-bit thread-local variable \p Name with the initial value SMALLOC_TOUCH_BATCH.
 void leftText(llvm::Module &M, llvm::StringRef Name);

@@ -130,53 +130,24 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee O
   return F;
 }
 
-/// Builds (once per unit) the thunk of a family, with the original arguments and then the cell. The
-/// thunk chooses between the runtime and the program's function. A small-object site that the
-/// runtime has marked direct costs one load and one branch before the call of its entry.
-Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
-  const FamilyShape Shape = shapeOf(Family);
-  const FunctionCallee Own(From, Original);
-  std::string Name = (ThunkPrefix + Original->getName()).str();
-  if (Function *Known = definedFunction(M, Name))
-    return Known;
-  LLVMContext &C = M.getContext();
-  Type *I64 = Type::getInt64Ty(C);
-  SmallVector<Type *, 4> Parameters(From->params());
-  Parameters.push_back(PointerType::getUnqual(C));
-  FunctionType *ThunkType = FunctionType::get(From->getReturnType(), Parameters, false);
-  if (isAddedAsText(M)) {
-    if (Function *Written = M.getFunction(Name))
-      return Written;
-    if (Shape.AsCalled && mayCallFromText(*Original))
-      return sizedThunkText(M, Name, Family, Shape, *Original, ThunkType);
-  }
-  Function *F = hiddenThunk(M, Name, ThunkType, Family);
-  SmallVector<Value *, 4> All, Arguments;
-  for (Argument &A : F->args())
-    All.push_back(&A);
-  Arguments.assign(All.begin(), All.end() - 1);
+/// Emits a branch to the entry for small objects, which \p Word takes if the runtime has marked the
+/// site direct. Other calls continue.
+void branchIfDirect(IRBuilder<> &B, Value *Word, Function *Original, ArrayRef<Value *> All) {
+  Function *F = B.GetInsertBlock()->getParent();
+  LLVMContext &C = F->getContext();
+  BasicBlock *Direct = BasicBlock::Create(C, "direct", F),
+             *Ordinary = BasicBlock::Create(C, "ordinary", F);
+  Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT));
+  B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
+  B.SetInsertPoint(Direct);
+  // nothrow's second argument; other calls have none
+  Value *Argument = All.size() > 2 ? All[1] : PoisonValue::get(PointerType::getUnqual(C));
+  tailCall(B, smallEntry(*F->getParent()), {All[0], All.back(), Original, Argument});
+  B.SetInsertPoint(Ordinary);
+}
 
-  auto Block = [&](const char *BlockName) { return BasicBlock::Create(C, BlockName, F); };
-  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Present = Block("present"),
-             *Ask = Block("ask"), *Plain = Block("plain");
-  IRBuilder<> B(Entry);
-  LoadInst *Word = B.CreateAlignedLoad(I64, All.back(), Align(8), "word");
-  Word->setAtomic(AtomicOrdering::Monotonic);
-  if (Shape.MayBeDirect) {
-    BasicBlock *Direct = Block("direct"), *Ordinary = Block("ordinary");
-    Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT));
-    B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
-    B.SetInsertPoint(Direct);
-    PointerType *Ptr = PointerType::getUnqual(C);
-    // nothrow's second argument; other calls have none
-    Value *Argument = Arguments.size() > 1 ? Arguments[1] : PoisonValue::get(Ptr);
-    tailCall(B, smallEntry(M), {Arguments[0], All.back(), Original, Argument});
-    B.SetInsertPoint(Ordinary);
-  }
-  B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
-
-  B.SetInsertPoint(Sized);
-  Value *Bytes = requestedBytes(B, Family, Arguments);
+/// Returns whether the runtime may serve a request of \p Bytes at a site whose cell has \p Word.
+Value *mayServe(IRBuilder<> &B, Value *Word, Value *Bytes) {
   // Compare in pages, rounded up; the program's own function refuses a size that wraps around. One
   // instruction per statement, since the evaluation order of arguments depends on the host
   // compiler.
@@ -186,18 +157,110 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, Function
   Value *BigEnough = B.CreateICmpUGE(Most, Least);
   Value *SmallFlag = B.CreateAnd(Word, uint64_t(SMALLOC_SITE_SMALL) << 8);
   Value *Small = B.CreateICmpNE(SmallFlag, B.getInt64(0));
-  B.CreateCondBr(B.CreateOr(BigEnough, Small), Present, Plain);
+  return B.CreateOr(BigEnough, Small);
+}
+
+/// Returns the type of a thunk: \p From with the cell as the last argument.
+FunctionType *thunkType(FunctionType *From) {
+  SmallVector<Type *, 8> Parameters(From->params());
+  Parameters.push_back(PointerType::getUnqual(From->getContext()));
+  return FunctionType::get(From->getReturnType(), Parameters, false);
+}
+
+LoadInst *loadWord(IRBuilder<> &B, Value *Cell) {
+  LoadInst *Word = B.CreateAlignedLoad(B.getInt64Ty(), Cell, Align(8), "word");
+  Word->setAtomic(AtomicOrdering::Monotonic);
+  return Word;
+}
+
+/// Builds (once per unit) the thunk of a family, with the original arguments and then the cell. The
+/// thunk chooses between the runtime and the program's function. A small-object site that the
+/// runtime has marked direct costs one load and one branch before the call of its entry.
+Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
+  const FamilyShape Shape = shapeOf(Family);
+  const FunctionCallee Own(From, Original);
+  std::string Name = (ThunkPrefix + Original->getName()).str();
+  if (Function *Known = definedFunction(M, Name))
+    return Known;
+  FunctionType *ThunkType = thunkType(From);
+  if (isAddedAsText(M)) {
+    if (Function *Written = M.getFunction(Name))
+      return Written;
+    if (Shape.AsCalled && mayCallFromText(*Original))
+      return sizedThunkText(M, Name, Family, *Original, ThunkType);
+  }
+  Function *F = hiddenThunk(M, Name, ThunkType, Family);
+  SmallVector<Value *, 4> All, Arguments;
+  for (Argument &A : F->args())
+    All.push_back(&A);
+  Arguments.assign(All.begin(), All.end() - 1);
+
+  auto Block = [&](const char *BlockName) {
+    return BasicBlock::Create(M.getContext(), BlockName, F);
+  };
+  BasicBlock *Entry = Block("entry"), *Sized = Block("sized"), *Present = Block("present"),
+             *Ask = Block("ask"), *Plain = Block("plain");
+  IRBuilder<> B(Entry);
+  LoadInst *Word = loadWord(B, All.back());
+  if (Shape.MayBeDirect)
+    branchIfDirect(B, Word, Original, All);
+  B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
+
+  B.SetInsertPoint(Sized);
+  Value *Bytes = requestedBytes(B, Family, Arguments);
+  B.CreateCondBr(mayServe(B, Word, Bytes), Present, Plain);
 
   B.SetInsertPoint(Present);
   Function *Asking = askOf(M, Family, Shape.Entry, Own, ThunkType);
   Value *Runtime = M.getFunction(Shape.Entry);
-  B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(PointerType::getUnqual(C))), Ask,
-                 Plain);
+  B.CreateCondBr(B.CreateICmpNE(Runtime, ConstantPointerNull::get(B.getPtrTy())), Ask, Plain);
   B.SetInsertPoint(Ask);
   tailCall(B, Asking, All);
   B.SetInsertPoint(Plain);
   tailCall(B, Own, Arguments);
   return F;
+}
+
+/// Copies to \p F how \p Original extends narrow arguments. Returns the same for a call.
+AttributeList extendArguments(Function *F, const Function *Original, const FunctionType *From) {
+  AttributeList Passing;
+  for (unsigned I = 0; I < Original->arg_size() && I < From->getNumParams(); ++I)
+    for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
+      if (Original->hasParamAttribute(I, Kind) &&
+          Original->getArg(I)->getType() == From->getParamType(I)) {
+        F->addParamAttr(I, Kind);
+        Passing = Passing.addParamAttribute(F->getContext(), I, Kind);
+      }
+  return Passing;
+}
+
+/// Returns the runtime's entry for a function whose call does not show the allocated bytes.
+Function *tellingEntry(Module &M, AllocFamily Family) {
+  LLVMContext &C = M.getContext();
+  Type *I32 = Type::getInt32Ty(C), *Void = Type::getVoidTy(C), *Ptr = PointerType::getUnqual(C);
+  switch (Family) {
+  case AllocFamily::Mapping:
+    return weakEntry(M, "__smalloc_v1_mapped",
+                     FunctionType::get(Void, {Ptr, Type::getInt64Ty(C), Ptr}, false));
+  case AllocFamily::FortranAllocate:
+    return weakEntry(M, "__smalloc_v1_fortran_allocate", FunctionType::get(I32, {Ptr, Ptr}, false));
+  case AllocFamily::FortranSource:
+    return weakEntry(M, "__smalloc_v1_fortran_source",
+                     FunctionType::get(I32, {Ptr, Ptr, Ptr}, false));
+  case AllocFamily::FortranCopyIn:
+    return weakEntry(M, "__smalloc_v1_fortran_copy_in",
+                     FunctionType::get(I32, {Ptr, Ptr, Ptr}, false));
+  default:
+    return weakEntry(M, "__smalloc_v1_fortran_assign",
+                     FunctionType::get(Void, {Ptr, Ptr, Ptr}, false));
+  }
+}
+
+void returnResult(IRBuilder<> &B, Value *Result) {
+  if (B.getCurrentFunctionReturnType()->isVoidTy())
+    B.CreateRetVoid();
+  else
+    B.CreateRet(Result);
 }
 
 /// Builds the thunk of a function whose call does not show the allocated bytes, or which is called
@@ -208,20 +271,8 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, Functi
   if (Function *Known = definedFunction(M, Name))
     return Known;
   LLVMContext &C = M.getContext();
-  Type *I32 = Type::getInt32Ty(C), *I64 = Type::getInt64Ty(C), *Void = Type::getVoidTy(C);
-  PointerType *Ptr = PointerType::getUnqual(C);
-  SmallVector<Type *, 8> Parameters(From->params());
-  Parameters.push_back(Ptr);
-  Function *F =
-      hiddenThunk(M, Name, FunctionType::get(From->getReturnType(), Parameters, false), Family);
-  AttributeList Passing; // how narrow arguments are extended
-  for (unsigned I = 0; I < Original->arg_size() && I < From->getNumParams(); ++I)
-    for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt})
-      if (Original->hasParamAttribute(I, Kind) &&
-          Original->getArg(I)->getType() == From->getParamType(I)) {
-        F->addParamAttr(I, Kind);
-        Passing = Passing.addParamAttribute(C, I, Kind);
-      }
+  Function *F = hiddenThunk(M, Name, thunkType(From), Family);
+  const AttributeList Passing = extendArguments(F, Original, From);
   SmallVector<Value *, 8> Arguments;
   for (Argument &A : F->args())
     Arguments.push_back(&A);
@@ -235,37 +286,21 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, Functi
     Mapped = B.CreateCall(Own, Arguments);
     Mapped->setAttributes(Passing);
   }
-  LoadInst *Word = B.CreateAlignedLoad(I64, Cell, Align(8), "word");
-  Word->setAtomic(AtomicOrdering::Monotonic);
+  LoadInst *Word = loadWord(B, Cell);
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Present);
 
-  const bool Instead = Family == AllocFamily::FortranAllocate || isFortranCopy(Family);
-  FunctionType *EntryType = Mapped ? FunctionType::get(Void, {Ptr, I64, Ptr}, false)
-                            : Family == AllocFamily::FortranAllocate
-                                ? FunctionType::get(I32, {Ptr, Ptr}, false)
-                                : FunctionType::get(Instead ? I32 : Void, {Ptr, Ptr, Ptr}, false);
-  Function *Entry =
-      weakEntry(M,
-                Mapped                                   ? "__smalloc_v1_mapped"
-                : Family == AllocFamily::FortranAllocate ? "__smalloc_v1_fortran_allocate"
-                : Family == AllocFamily::FortranSource   ? "__smalloc_v1_fortran_source"
-                : Family == AllocFamily::FortranCopyIn   ? "__smalloc_v1_fortran_copy_in"
-                                                         : "__smalloc_v1_fortran_assign",
-                EntryType);
+  Function *Entry = tellingEntry(M, Family);
   B.SetInsertPoint(Present);
-  B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Ask, Plain);
+  B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(B.getPtrTy())), Ask, Plain);
   B.SetInsertPoint(Ask);
-  if (Instead) {
+  if (Family == AllocFamily::FortranAllocate || isFortranCopy(Family)) { // instead of the call
     Value *Result = isFortranCopy(Family) ? B.CreateCall(Entry, {Arguments[0], Arguments[1], Cell})
                                           : B.CreateCall(Entry, {Arguments[0], Cell});
     BasicBlock *Done = Block("done");
     B.CreateCondBr(B.CreateICmpEQ(Result, B.getInt32(0)), Done, Plain,
                    MDBuilder(C).createLikelyBranchWeights());
     B.SetInsertPoint(Done);
-    if (From->getReturnType()->isVoidTy())
-      B.CreateRetVoid();
-    else
-      B.CreateRet(Result);
+    returnResult(B, Result);
   } else {
     if (Mapped)
       B.CreateCall(Entry, {Mapped, Arguments[mappedBytesArgument(*Original)], Cell});
@@ -281,10 +316,7 @@ Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, Functi
   CallInst *Call = B.CreateCall(Own, Arguments);
   Call->setAttributes(Passing);
   Call->setTailCall();
-  if (Call->getType()->isVoidTy())
-    B.CreateRetVoid();
-  else
-    B.CreateRet(Call);
+  returnResult(B, Call);
   return F;
 }
 

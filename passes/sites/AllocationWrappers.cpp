@@ -17,8 +17,6 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Most instructions of a wrapper. A wrapper is copied once; a longer one is not worth its bytes.
-constexpr unsigned MaxInstructions = 200;
 /// Most instructions in loops of a wrapper: enough to initialise rows of rows. A function that
 /// computes more has a result of its own and is no wrapper. Vectorising, unrolling and selecting
 /// its loops twice would double the compile time of the unit.
@@ -27,63 +25,6 @@ constexpr unsigned MaxLoopInstructions = 50;
 /// of the unit. Without the limit, a unit of only such functions would still take twice as long to
 /// compile.
 constexpr size_t MaxLoopInstructionsOfUnit = 100, LeastUnitPerLoopInstruction = 40;
-
-Function *calledFunction(const CallBase &Call) {
-  return dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
-}
-
-bool returnsPointer(const FunctionType &Type) {
-  return Type.getReturnType()->isPointerTy() && Type.getReturnType()->getPointerAddressSpace() == 0;
-}
-
-/// True if a function can get a second entry with one more argument, and its calls can be sent
-/// there.
-bool canTakeCell(const FunctionType &Type, const AttributeList &Attributes) {
-  if (Type.isVarArg())
-    return false;
-  for (unsigned I = 0; I < Type.getNumParams(); ++I)
-    for (Attribute::AttrKind Kind :
-         {Attribute::ByVal, Attribute::InAlloca, Attribute::Preallocated, Attribute::StructRet,
-          Attribute::SwiftError, Attribute::SwiftSelf, Attribute::Nest})
-      if (Attributes.hasParamAttr(I, Kind))
-        return false;
-  return true;
-}
-
-bool plainCall(const CallBase &Call) {
-  return isa<CallInst, InvokeInst>(Call) && !Call.isInlineAsm() && !Call.isMustTailCall() &&
-         !Call.hasFnAttr(Attribute::ReturnsTwice) && !Call.hasOperandBundles();
-}
-
-/// True for functions of the implementation: none of them is compiled with the plugin.
-bool isReservedName(StringRef Name) {
-  return Name.starts_with("__") || Name.starts_with("_ZNSt") || Name.starts_with("_ZNKSt") ||
-         Name.starts_with("_ZSt") || Name.starts_with("_ZN9__gnu_cxx") ||
-         Name.starts_with("_Fortran") || Name.starts_with("_Zn") || Name.starts_with("llvm.");
-}
-
-bool isLong(const Function &F) {
-  size_t Instructions = 0;
-  return any_of(
-      F, [&](const BasicBlock &Block) { return (Instructions += Block.size()) > MaxInstructions; });
-}
-
-bool bodyCanBeCopied(const Function &F) {
-  if (leavesAlone(F) || F.isInterposable() || F.hasFnAttribute(Attribute::ReturnsTwice) ||
-      F.callsFunctionThatReturnsTwice() || F.isPresplitCoroutine() || isLong(F))
-    return false;
-  // A recursive function builds a structure: its own calls are no contexts.
-  for (const User *U : F.users())
-    if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getFunction() == &F)
-      return false;
-  for (const BasicBlock &Block : F) {
-    if (Block.hasAddressTaken() || isa<IndirectBrInst, CallBrInst>(Block.getTerminator()))
-      return false;
-    if (Block.getTerminatingMustTailCall())
-      return false;
-  }
-  return true;
-}
 
 size_t instructionsInLoops(const Function &F, const LoopInfo &Loops) {
   size_t Instructions = 0;
@@ -99,78 +40,23 @@ std::optional<uint64_t> constantOf(const Value *Size) {
   return std::nullopt;
 }
 
+/// Returns the index of the argument that \p Size is, apart from a constant that is added. -1: it
+/// is no argument.
+int argumentBehind(const Value *Size) {
+  while (Size) {
+    if (auto *Sum = dyn_cast<BinaryOperator>(Size);
+        Sum && Sum->getOpcode() == Instruction::Add && isa<ConstantInt>(Sum->getOperand(1)))
+      Size = Sum->getOperand(0);
+    else if (auto *Most = dyn_cast<MinMaxIntrinsic>(Size); Most && isa<Constant>(Most->getRHS()))
+      Size = Most->getLHS(); // malloc(size ? size : 1)
+    else
+      break;
+  }
+  auto *Given = dyn_cast_or_null<Argument>(Size);
+  return Given && Given->getType()->isIntegerTy(64) ? static_cast<int>(Given->getArgNo()) : -1;
+}
+
 } // namespace
-
-bool isDeclaredFresh(const Function &F) {
-  return F.getAttributes().hasRetAttr(Attribute::NoAlias) || F.hasFnAttribute(Attribute::AllocSize);
-}
-
-/// True if \p Call can be sent to another entry of \p Callee, a function of the program, with one
-/// more argument.
-static bool canBeSentOn(const CallBase &Call, const Function *Callee,
-                        const TargetLibraryInfo &TLI) {
-  LibFunc Known;
-  return Callee && plainCall(Call) && Callee->getFunctionType() == Call.getFunctionType() &&
-         !Callee->isIntrinsic() && !isReservedName(Callee->getName()) &&
-         !TLI.getLibFunc(*Callee, Known) &&
-         canTakeCell(*Callee->getFunctionType(), Callee->getAttributes()) &&
-         canTakeCell(*Callee->getFunctionType(), Call.getAttributes());
-}
-
-static bool hasNumber(const Function &F) {
-  return any_of(F.args(), [](const Argument &A) { return A.getType()->isIntegerTy(64); });
-}
-
-/// Returns the type of the variable or member at \p Address; null if it is unknown.
-static const Type *typeAt(const Value *Address) {
-  Address = Address->stripPointerCasts();
-  if (auto *A = dyn_cast<AllocaInst>(Address))
-    return A->getAllocatedType();
-  if (auto *G = dyn_cast<GlobalVariable>(Address))
-    return G->getValueType();
-  auto *G = dyn_cast<GEPOperator>(Address);
-  return G && G->getNumIndices() > 1 ? G->getResultElementType() : nullptr;
-}
-
-int mayHandOutThrough(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  const Function *Callee = calledFunction(Call);
-  if (!Callee || !Callee->isDeclaration() || Callee->hasExternalWeakLinkage() ||
-      Call.onlyReadsMemory() || !hasNumber(*Callee) ||
-      !(Call.getType()->isVoidTy() || Call.getType()->isIntegerTy()) ||
-      !canBeSentOn(Call, Callee, TLI))
-    return -1;
-  int Out = -1;
-  for (unsigned I = 0; I < Call.arg_size(); ++I)
-    if (const Value *Given = Call.getArgOperand(I); Given->getType()->isPointerTy())
-      if (const Type *T = typeAt(Given); T && T->isPointerTy()) {
-        if (Out >= 0)
-          return -1;
-        Out = static_cast<int>(I);
-      }
-  return Out;
-}
-
-/// Returns the out-argument that the first pass over \p Call guessed; -1 if its function now has a
-/// body.
-static int guessedOut(const CallBase &Call) {
-  unsigned Out;
-  const Function *Callee = calledFunction(Call);
-  if (!Callee || !Callee->isDeclaration() ||
-      Call.getFnAttr(OutAttr).getValueAsString().getAsInteger(10, Out) || Out >= Call.arg_size())
-    return -1;
-  return static_cast<int>(Out);
-}
-
-bool mayBeWrapperCall(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  const Function *Callee = calledFunction(Call);
-  if (!canBeSentOn(Call, Callee, TLI) || !returnsPointer(*Callee->getFunctionType()))
-    return false;
-  if (!Callee->isDeclaration())
-    return true; // analyse() reads its body
-  if (Callee->hasExternalWeakLinkage() || Call.onlyReadsMemory() || Call.getReturnedArgOperand())
-    return false;
-  return isDeclaredFresh(*Callee) || hasNumber(*Callee);
-}
 
 AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) : FAM(FAM) {
   LoopInstructionsLeft =
@@ -253,14 +139,7 @@ bool AllocationWrappers::analyse(Function &F) {
     return false; // recursive: its own result proves nothing
   AllocationWrapper W;
   W.F = &F;
-  bool Ok = bodyCanBeCopied(F) && canTakeCell(*F.getFunctionType(), F.getAttributes());
-  SmallPtrSet<Value *, 16> Seen;
-  if (Ok && !returnsPointer(*F.getFunctionType()))
-    Ok = !F.getReturnType()->isPtrOrPtrVectorTy() && handsOut(F, W);
-  else
-    for (BasicBlock &Block : F)
-      if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && Ok)
-        Ok = isFresh(Return->getReturnValue(), W, Seen);
+  const bool Ok = givesOnlyFresh(F, W);
   InProgress.erase(&F);
   const size_t InLoops =
       Ok && !W.Fresh.empty() ? instructionsInLoops(F, FAM.getResult<LoopAnalysis>(F)) : 0;
@@ -277,54 +156,57 @@ bool AllocationWrappers::analyse(Function &F) {
       W.Out < 0 ? 0 : F.getArg(static_cast<unsigned>(W.Out))->getDereferenceableBytes();
   W.Exported =
       F.hasExternalLinkage() && (W.Out < 0 || (hasNumber(F) && OutBytes <= sizeof(uint64_t)));
-  // The size, if every allocation requests one and the same argument, with or without a header of
-  // constant size.
-  for (CallBase *Call : W.Fresh) {
-    std::optional<AllocFamily> Family = allocationFamily(*Call);
-    int At = -1;
-    if (const AllocationWrapper *Inner = calledBy(*Call))
-      At = Inner->SizeArgument;
-    else if (Family == AllocFamily::Mapping)
-      At = static_cast<int>(mappedBytesArgument(*calledFunction(*Call)));
-    else if (Family == AllocFamily::Malloc || Family == AllocFamily::Valloc ||
-             (Family && *Family >= AllocFamily::New && *Family < AllocFamily::Wrapper))
-      At = 0;
-    else if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)
-      At = 1;
-    else if (Family == AllocFamily::PosixMemalign)
-      At = 2;
-    const Value *Size = At < 0 ? nullptr : Call->getArgOperand(static_cast<unsigned>(At));
-    std::optional<uint64_t> Bytes = constantOf(Size);
-    if (const AllocationWrapper *Inner = calledBy(*Call); Inner && !Size)
-      Bytes = Inner->ConstantSize;
-    else if (Family == AllocFamily::Calloc)
-      if (auto Count = constantOf(Call->getArgOperand(0)), One = constantOf(Call->getArgOperand(1));
-          Count && One)
-        Bytes = SaturatingMultiply(*Count, *One);
-    if (Call == W.Fresh.front())
-      W.ConstantSize = Bytes;
-    else if (W.ConstantSize != Bytes)
-      W.ConstantSize = std::nullopt;
-    while (Size) {
-      if (auto *Sum = dyn_cast<BinaryOperator>(Size);
-          Sum && Sum->getOpcode() == Instruction::Add && isa<ConstantInt>(Sum->getOperand(1)))
-        Size = Sum->getOperand(0);
-      else if (auto *Most = dyn_cast<MinMaxIntrinsic>(Size); Most && isa<Constant>(Most->getRHS()))
-        Size = Most->getLHS(); // malloc(size ? size : 1)
-      else
-        break;
-    }
-    auto *Argument_ = dyn_cast_or_null<Argument>(Size);
-    int Number = Argument_ && Argument_->getType()->isIntegerTy(64)
-                     ? static_cast<int>(Argument_->getArgNo())
-                     : -1;
-    if (Call == W.Fresh.front())
-      W.SizeArgument = Number;
-    else if (W.SizeArgument != Number)
-      W.SizeArgument = -1;
-  }
+  findSize(W);
   Wrappers[&F] = std::make_unique<AllocationWrapper>(std::move(W));
   return true;
+}
+
+/// Sets the size of \p W if every allocation requests one and the same argument, with or without a
+/// header of constant size, or the same number of bytes.
+void AllocationWrappers::findSize(AllocationWrapper &W) const {
+  for (CallBase *Call : W.Fresh) {
+    const int At = sizeArgument(*Call);
+    const Value *Size = At < 0 ? nullptr : Call->getArgOperand(static_cast<unsigned>(At));
+    const std::optional<uint64_t> Bytes = constantBytes(*Call, Size);
+    const int Number = argumentBehind(Size);
+    if (Call == W.Fresh.front()) {
+      W.ConstantSize = Bytes;
+      W.SizeArgument = Number;
+      continue;
+    }
+    if (W.ConstantSize != Bytes)
+      W.ConstantSize = std::nullopt;
+    if (W.SizeArgument != Number)
+      W.SizeArgument = -1;
+  }
+}
+
+/// Returns the index of the argument of \p Call that is the size of its block; -1: none is.
+int AllocationWrappers::sizeArgument(const CallBase &Call) const {
+  if (const AllocationWrapper *Inner = calledBy(Call))
+    return Inner->SizeArgument;
+  std::optional<AllocFamily> Family = allocationFamily(Call);
+  if (Family == AllocFamily::Mapping)
+    return static_cast<int>(mappedBytesArgument(*calledFunction(Call)));
+  if (Family == AllocFamily::Malloc || Family == AllocFamily::Valloc ||
+      (Family && *Family >= AllocFamily::New && *Family < AllocFamily::Wrapper))
+    return 0;
+  if (Family == AllocFamily::Realloc || Family == AllocFamily::AlignedAlloc)
+    return 1;
+  return Family == AllocFamily::PosixMemalign ? 2 : -1;
+}
+
+/// Returns the number of bytes that \p Call requests if it is constant. \p Size: the argument that
+/// is the size, or null.
+std::optional<uint64_t> AllocationWrappers::constantBytes(const CallBase &Call,
+                                                          const Value *Size) const {
+  if (const AllocationWrapper *Inner = calledBy(Call); Inner && !Size)
+    return Inner->ConstantSize;
+  if (allocationFamily(Call) == AllocFamily::Calloc)
+    if (auto Count = constantOf(Call.getArgOperand(0)), One = constantOf(Call.getArgOperand(1));
+        Count && One)
+      return SaturatingMultiply(*Count, *One);
+  return constantOf(Size);
 }
 
 int AllocationWrappers::outArgument(const CallBase &Call) const {
@@ -334,119 +216,6 @@ int AllocationWrappers::outArgument(const CallBase &Call) const {
     return -1;
   const AllocationWrapper *W = calledBy(Call);
   return W ? W->Out : guessedOut(Call);
-}
-
-/// True if \p F stores fresh memory, and nothing else, where one of its arguments points.
-bool AllocationWrappers::handsOut(Function &F, AllocationWrapper &W) {
-  for (Argument &A : F.args()) {
-    AllocationWrapper Tried;
-    Tried.F = &F;
-    if (!A.getType()->isPointerTy() || !storesOnlyFresh(A, Tried) || Tried.Fresh.empty())
-      continue;
-    if (W.Out >= 0)
-      return false; // two blocks cannot share a cell
-    W = std::move(Tried);
-    W.Out = static_cast<int>(A.getArgNo());
-  }
-  return W.Out >= 0;
-}
-
-/// True if \p W's function stores only null or fresh memory through \p A, and \p A does not escape.
-bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
-  SmallPtrSet<Value *, 16> Seen;
-  for (Use &U : A.uses()) {
-    auto *I = cast<Instruction>(U.getUser());
-    if (isa<LoadInst, ICmpInst>(I))
-      continue;
-    if (auto *Store = dyn_cast<StoreInst>(I)) {
-      if (U.getOperandNo() != StoreInst::getPointerOperandIndex() || Store->isVolatile() ||
-          !Store->getValueOperand()->getType()->isPointerTy() ||
-          !isFresh(Store->getValueOperand(), W, Seen))
-        return false;
-      continue;
-    }
-    if (isa<GetElementPtrInst>(I)) { // the caller's size field beside the pointer
-      for (const User *Of : I->users())
-        if (auto *Store = dyn_cast<StoreInst>(Of);
-            !isa<LoadInst>(Of) && !(Store && Store->getPointerOperand() == I &&
-                                    Store->getValueOperand()->getType()->isIntegerTy()))
-          return false;
-      continue;
-    }
-    auto *Call = dyn_cast<CallBase>(I);
-    Function *Callee = Call && plainCall(*Call) ? calledFunction(*Call) : nullptr;
-    if (!Callee || !Call->isArgOperand(&U))
-      return false;
-    const int At = static_cast<int>(Call->getArgOperandNo(&U));
-    const bool Site = Call->hasFnAttr(SiteIdAttr) && At == 0 &&
-                      allocationFamily(*Call) == AllocFamily::PosixMemalign;
-    if (!Site && !(Call->hasFnAttr(ContextIdAttr) && !Callee->isDeclaration() && analyse(*Callee) &&
-                   find(Callee)->Out == At))
-      return false;
-    if (Seen.insert(Call).second)
-      W.Fresh.push_back(Call);
-  }
-  return true;
-}
-
-/// True if \p V is null or comes straight from an allocation. A value loaded from memory may be
-/// old.
-bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl<Value *> &Seen) {
-  V = V->stripPointerCastsAndAliases();
-  if (isa<ConstantPointerNull, UndefValue>(V) || !Seen.insert(V).second)
-    return true;
-  if (auto *G = dyn_cast<GEPOperator>(V))
-    return isFresh(G->getPointerOperand(), W, Seen); // the block behind a header
-  if (isa<PHINode, SelectInst>(V)) {
-    for (Use &Op : cast<User>(V)->operands())
-      if (Op->getType()->isPointerTy() && !isFresh(Op, W, Seen))
-        return false;
-    return true;
-  }
-  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(*W.F);
-  if (auto *Call = dyn_cast<CallBase>(V)) {
-    if (Value *Same = Call->getReturnedArgOperand())
-      return isFresh(Same, W, Seen);
-    Function *Callee = calledFunction(*Call);
-    if (!Callee || !plainCall(*Call))
-      return false;
-    std::optional<AllocFamily> Family = allocationFamily(*Call);
-    if ((Family && Family != AllocFamily::PosixMemalign && Call->hasFnAttr(SiteIdAttr)) ||
-        (Call->hasFnAttr(ContextIdAttr) && mayBeWrapperCall(*Call, TLI) &&
-         (Callee->isDeclaration() || analyse(*Callee)))) {
-      if (!Family && Callee->isDeclaration() && !isDeclaredFresh(*Callee))
-        W.Condition = Callee;
-      else if (const AllocationWrapper *Inner = Family ? nullptr : find(Callee);
-               Inner && Inner->Condition)
-        W.Condition = Inner->Condition;
-      W.Fresh.push_back(Call);
-      return true;
-    }
-    return false;
-  }
-  // void *p = NULL; if (posix_memalign(&p, ...)) ...; return p;
-  if (auto *Load = dyn_cast<LoadInst>(V))
-    if (auto *Slot = dyn_cast<AllocaInst>(Load->getPointerOperand())) {
-      CallBase *Filler = nullptr;
-      for (const Use &U : Slot->uses()) {
-        auto *Call = dyn_cast<CallBase>(U.getUser());
-        if (isa<LoadInst>(U.getUser()) || (Call && cast<Instruction>(Call)->isLifetimeStartOrEnd()))
-          continue;
-        if (auto *Store = dyn_cast<StoreInst>(U.getUser());
-            Store && isa<ConstantPointerNull>(Store->getValueOperand()))
-          continue;
-        if (Filler || !Call || !plainCall(*Call) || !Call->hasFnAttr(SiteIdAttr) ||
-            allocationFamily(*Call) != AllocFamily::PosixMemalign || Call->getArgOperandNo(&U) != 0)
-          return false;
-        Filler = Call;
-      }
-      if (!Filler)
-        return false;
-      if (Seen.insert(Filler).second)
-        W.Fresh.push_back(Filler);
-      return true;
-    }
-  return false;
 }
 
 } // namespace smalloc

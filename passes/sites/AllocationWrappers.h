@@ -14,35 +14,21 @@
 // allocation inside.
 //
 // The caller does not know whether a function of another unit allocates. A call that looks like an
-// allocation goes through a thunk. The thunk looks for the record of the function's second entry, a
-// weak hidden symbol that the linker resolves. A call looks like an allocation if its function is
-// declared malloc or alloc_size, if it makes a pointer from a 64-bit number, or if it takes a
-// 64-bit number beside the address of one pointer.
+// allocation (WrapperCalls) goes through a thunk. The thunk looks for the record of the function's
+// second entry, a weak hidden symbol that the linker resolves.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_ALLOCATIONWRAPPERS_H
 #define SMALLOC_PASSES_ALLOCATIONWRAPPERS_H
 
 #include "passes/sites/AllocationSites.h"
+#include "passes/sites/WrapperCalls.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/PassManager.h"
 #include <optional>
 
 namespace smalloc {
-
-inline constexpr llvm::StringRef ContextIdAttr = "smalloc-context"; ///< 16 hex digits
-/// Attribute of a call by which another unit's function may hand out memory: index of the argument.
-inline constexpr llvm::StringRef OutAttr = "smalloc-out";
-
-/// True if \p Call has the form of an allocation by a function of another unit.
-bool mayBeWrapperCall(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
-/// Returns the index of the argument of \p Call through which another unit's function may hand out
-/// fresh memory. It is the only address of a pointer, beside a 64-bit number. -1: no argument has
-/// that form. Has to be called before the first optimisation, which loses which memory holds a
-/// pointer.
-int mayHandOutThrough(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
-/// True if the attributes of \p F, a declaration, say that the result is fresh memory.
-bool isDeclaredFresh(const llvm::Function &F);
 
 /// A function of the unit that returns fresh memory, or hands it out through an argument.
 struct AllocationWrapper {
@@ -78,6 +64,10 @@ public:
 
 private:
   bool analyse(llvm::Function &F);
+  bool givesOnlyFresh(llvm::Function &F, AllocationWrapper &W);
+  void findSize(AllocationWrapper &W) const;
+  int sizeArgument(const llvm::CallBase &Call) const;
+  std::optional<uint64_t> constantBytes(const llvm::CallBase &Call, const llvm::Value *Size) const;
   bool handsOut(llvm::Function &F, AllocationWrapper &W);
   bool storesOnlyFresh(llvm::Argument &A, AllocationWrapper &W);
   void dropSingleUses();

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/sites/SiteNumbering.h"
-#include "passes/ir/MemberPaths.h"
+#include "passes/ir/RecordedPointees.h"
 #include "passes/ir/UnitName.h"
 #include "passes/sites/AllocationSites.h"
-#include "passes/sites/AllocationWrappers.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/sites/Prototypes.h"
 #include "passes/sites/SiteVariable.h"
+#include "passes/sites/WrapperCalls.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -97,13 +97,111 @@ bool mayHandOut(const CallBase &Call, const TargetLibraryInfo &TLI,
   return Known[Callee] = May;
 }
 
+/// A call that may be a site.
+struct Candidate {
+  std::optional<AllocFamily> Family; ///< none: the call may turn out to be a context
+  int Out; ///< argument through which another unit's function may hand out memory; -1: none
+};
+
+/// Numbers the sites of one unit.
+class Numbering {
+public:
+  using When = AllocationSitesPass::When;
+  Numbering(Module &M, StringRef Root, When Phase) : M(M), Root(Root), Phase(Phase) {
+    if (Phase == When::Later)
+      Clearable.emplace(M);
+  }
+  /// Numbers the calls of \p F; true if it changed one.
+  bool number(Function &F, const TargetLibraryInfo &TLI);
+
+private:
+  std::optional<Candidate> candidate(const CallBase &Call, const TargetLibraryInfo &TLI);
+  std::string keyOf(const Function &F, StringRef Callee, unsigned Ordinal);
+  void mark(CallBase &Call, const Candidate &Is, StringRef Key);
+
+  Module &M;
+  StringRef Root;
+  When Phase;
+  std::string Source; ///< relative path; empty: not needed yet
+  DenseMap<const Function *, bool> HandOut;
+  std::optional<ClearableSites> Clearable;
+};
+
+std::optional<Candidate> Numbering::candidate(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  const bool GivesNone = givesNoMemory(Call);
+  const int Out = GivesNone ? mayHandOutThrough(Call, TLI) : -1;
+  if (GivesNone && Out < 0 && !mayHandOut(Call, TLI, HandOut))
+    return std::nullopt;
+  std::optional<AllocFamily> Family = allocationFamily(Call);
+  if (!GivesNone && !Family && (calledRow(Call) || !mayBeContext(Call, TLI)))
+    return std::nullopt;
+  return Candidate{Family, Out};
+}
+
+/// Returns the text whose hash is the id of call number \p Ordinal of \p Callee in \p F.
+std::string Numbering::keyOf(const Function &F, StringRef Callee, unsigned Ordinal) {
+  std::string Key;
+  if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
+    if (Source.empty())
+      Source = relativeSource(M, Root);
+    Key = Source;
+  }
+  Key += '\0';
+  Key += F.getName();
+  Key += '\0';
+  Key += Callee;
+  Key += '\0';
+  Key += utostr(Ordinal);
+  if (Phase == When::Later)
+    Key += " late"; // avoids the id of an early site with the same ordinal
+  return Key;
+}
+
+void Numbering::mark(CallBase &Call, const Candidate &Is, StringRef Key) {
+  LLVMContext &Context = M.getContext();
+  Call.addFnAttr(Attribute::get(Context, Is.Family ? SiteIdAttr : ContextIdAttr,
+                                utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
+  StringRef WrittenIn = Call.getFunction()->getName();
+  if (const DILocation *Location = Call.getDebugLoc(); Location && Phase == When::Later)
+    if (const DISubprogram *In = Location->getScope()->getSubprogram())
+      WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
+  Call.addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
+  if (Phase == When::Later)
+    return;
+  const bool Stores = Is.Out >= 0 || (Is.Family && storesResult(*Is.Family));
+  const Value *Place =
+      Stores ? Call.getArgOperand(static_cast<unsigned>(std::max(Is.Out, 0))) : nullptr;
+  if (const std::string Name = variableOf(Call, Place); !Name.empty())
+    Call.addFnAttr(Attribute::get(Context, SiteVariableAttr, Name));
+  if (Is.Out >= 0)
+    Call.addFnAttr(Attribute::get(Context, OutAttr, utostr(static_cast<unsigned>(Is.Out))));
+}
+
+bool Numbering::number(Function &F, const TargetLibraryInfo &TLI) {
+  bool Changed = false;
+  StringMap<unsigned> Ordinals;
+  for (Instruction &I : instructions(F)) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    const std::optional<Candidate> Is = Call ? candidate(*Call, TLI) : std::nullopt;
+    if (!Is)
+      continue;
+    const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
+    const unsigned Ordinal = Ordinals[Callee]++;
+    if (Call->hasFnAttr(Is->Family ? SiteIdAttr : ContextIdAttr))
+      continue;
+    if (!Clearable || Is->Family != AllocFamily::Calloc || !Clearable->takeOver(*Call))
+      mark(*Call, *Is, keyOf(F, Callee, Ordinal));
+    Changed = true;
+  }
+  return Changed;
+}
+
 } // namespace
 
 PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM) {
   if (!isServed(M) || hasAllocTokens(M))
     return PreservedAnalyses::all();
   auto &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  std::string Source;
   bool Changed = false;
   if (Phase == When::PipelineStart) {
     recordPointees(M);
@@ -118,69 +216,10 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
       emitPrototypeRemark(Call, Row, FAM);
     }
   });
-  DenseMap<const Function *, bool> HandOut;
-  std::optional<ClearableSites> Clearable;
-  if (Phase == When::Later)
-    Clearable.emplace(M);
-  for (Function &F : M) {
-    if (leavesAlone(F))
-      continue;
-    const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-    StringMap<unsigned> Ordinals;
-    for (Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call)
-        continue;
-      const bool GivesNone = givesNoMemory(*Call);
-      const int Out = GivesNone ? mayHandOutThrough(*Call, TLI) : -1;
-      if (GivesNone && Out < 0 && !mayHandOut(*Call, TLI, HandOut))
-        continue;
-      std::optional<AllocFamily> Family = allocationFamily(*Call);
-      if (!GivesNone && !Family && (calledRow(*Call) || !mayBeContext(*Call, TLI)))
-        continue;
-      const StringRef Callee = Call->getCalledOperand()->stripPointerCastsAndAliases()->getName();
-      const StringRef IdAttr = Family ? SiteIdAttr : ContextIdAttr;
-      unsigned Ordinal = Ordinals[Callee]++;
-      if (Call->hasFnAttr(IdAttr))
-        continue;
-      if (Clearable && Family == AllocFamily::Calloc && Clearable->takeOver(*Call)) {
-        Changed = true;
-        continue;
-      }
-      std::string Key;
-      if (!F.hasLinkOnceLinkage() && !F.hasWeakLinkage()) {
-        if (Source.empty())
-          Source = relativeSource(M, Root);
-        Key = Source;
-      }
-      Key += '\0';
-      Key += F.getName();
-      Key += '\0';
-      Key += Callee;
-      Key += '\0';
-      Key += utostr(Ordinal);
-      if (Phase == When::Later)
-        Key += " late"; // avoids the id of an early site with the same ordinal
-      LLVMContext &Context = M.getContext();
-      Call->addFnAttr(Attribute::get(
-          Context, IdAttr, utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
-      StringRef WrittenIn = F.getName();
-      if (const DILocation *Location = Call->getDebugLoc(); Location && Phase == When::Later)
-        if (const DISubprogram *In = Location->getScope()->getSubprogram())
-          WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
-      Call->addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
-      if (Phase == When::PipelineStart) {
-        const bool Stores = Out >= 0 || (Family && storesResult(*Family));
-        const Value *Place =
-            Stores ? Call->getArgOperand(static_cast<unsigned>(std::max(Out, 0))) : nullptr;
-        if (const std::string Name = variableOf(*Call, Place); !Name.empty())
-          Call->addFnAttr(Attribute::get(Context, SiteVariableAttr, Name));
-      }
-      if (Out >= 0 && Phase != When::Later)
-        Call->addFnAttr(Attribute::get(Context, OutAttr, utostr(static_cast<unsigned>(Out))));
-      Changed = true;
-    }
-  }
+  Numbering Sites(M, Root, Phase);
+  for (Function &F : M)
+    if (!leavesAlone(F))
+      Changed |= Sites.number(F, FAM.getResult<TargetLibraryAnalysis>(F));
   if (!Changed)
     return PreservedAnalyses::all();
   if (Phase == When::PipelineStart)

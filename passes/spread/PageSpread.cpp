@@ -46,28 +46,42 @@ double averageSteps(double Shortest, double Longest, double Phase) {
   return (First * Low + Between + Last * High) / (Longest - Shortest);
 }
 
-/// Counts the pages that the innermost \p Depth levels touch. \p Distinct: a page shared by
-/// overlapping dimensions counts once.
-Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
-  const double Page = static_cast<double>(PageBytes);
-  const double Element = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
-  const double Limit = objectPages(R, PageBytes);
-  const size_t End = std::min<size_t>(Depth, R.Levels.size());
+/// The loops that move an address.
+struct Box {
   std::vector<Dimension> Dimensions;
-  Dimensions.reserve(End);
-  double Draws = 1, Share = 1; // Share: the triangle's part of the far-apart dimensions' box
+  double Draws = 1; ///< unpredictable accesses
   bool Irregular = false;
+};
+
+Box boxOf(const SpreadReference &R, size_t End) {
+  Box Out;
+  Out.Dimensions.reserve(End);
   for (size_t I = 0; I < End; ++I) {
     const SpreadLevel &L = R.Levels[I];
     if (L.Irregular) {
-      Irregular = true;
-      Draws *= static_cast<double>(L.Trip);
+      Out.Irregular = true;
+      Out.Draws *= static_cast<double>(L.Trip);
     } else if (L.StrideBytes != 0 && L.longest() > 1) {
-      Dimensions.push_back({magnitude(L.StrideBytes), static_cast<double>(L.Trip)});
+      Out.Dimensions.push_back({magnitude(L.StrideBytes), static_cast<double>(L.Trip)});
     }
   }
-  // In a triangle of two loops that both move the address, the far-apart dimension gets its
-  // greatest length, and the close dimension varies along it.
+  return Out;
+}
+
+/// Returns the loop with which the count of \p L, a level of a triangular nest, varies. A loop that
+/// does not move the address only repeats. If its count varies with an outer loop, then so does the
+/// count of \p L.
+const SpreadLevel &outerOf(const SpreadReference &R, const SpreadLevel &L, size_t End) {
+  unsigned Of = L.TripOf;
+  while (R.Levels[Of].StrideBytes == 0 && !R.Levels[Of].Irregular && R.Levels[Of].TripMax &&
+         R.Levels[Of].TripOf > Of && R.Levels[Of].TripOf < End)
+    Of = R.Levels[Of].TripOf;
+  return R.Levels[Of];
+}
+
+/// Corrects the dimensions of a triangle of two loops that both move the address. The far-apart
+/// dimension gets its greatest length, and the close dimension varies along it.
+void widenTriangles(const SpreadReference &R, size_t End, std::vector<Dimension> &Dimensions) {
   for (size_t I = 0; I < End; ++I) {
     const SpreadLevel &L = R.Levels[I];
     if (L.TripMax <= L.Trip || L.Irregular || L.StrideBytes == 0)
@@ -79,13 +93,7 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
     if (!Whole || Own == Dimensions.end())
       continue;
     Own->Trip = static_cast<double>(L.TripMax);
-    // A loop that does not move the address only repeats. If its count varies with an outer loop,
-    // then so does this loop's count.
-    unsigned Of = L.TripOf;
-    while (R.Levels[Of].StrideBytes == 0 && !R.Levels[Of].Irregular && R.Levels[Of].TripMax &&
-           R.Levels[Of].TripOf > Of && R.Levels[Of].TripOf < End)
-      Of = R.Levels[Of].TripOf;
-    const SpreadLevel &Outer = R.Levels[Of];
+    const SpreadLevel &Outer = outerOf(R, L, End);
     if (Outer.Irregular || Outer.StrideBytes == 0)
       continue; // repeats the same elements: the longest execution touches them all
     if (magnitude(L.StrideBytes) < magnitude(Outer.StrideBytes)) {
@@ -99,11 +107,17 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
       Close->Least = std::max(1.0, Close->Trip * static_cast<double>(L.TripMin) /
                                        static_cast<double>(L.TripMax));
   }
+}
+
+void sortBySteps(std::vector<Dimension> &Dimensions) {
   for (size_t I = 1; I < Dimensions.size(); ++I) // few, and usually already in order
     for (size_t K = I; K > 0 && Dimensions[K].Stride < Dimensions[K - 1].Stride; --K)
       std::swap(Dimensions[K], Dimensions[K - 1]);
-  // Two loops with the same step (window and position of a convolution) form one dimension.
-  for (size_t I = 1; Distinct && I < Dimensions.size();) {
+}
+
+/// Joins loops with the same step (window and position of a convolution) to one dimension.
+void joinSteps(std::vector<Dimension> &Dimensions) {
+  for (size_t I = 1; I < Dimensions.size();) {
     if (Dimensions[I].Stride == Dimensions[I - 1].Stride) {
       Dimensions[I - 1].Trip += Dimensions[I].Trip - 1;
       Dimensions.erase(Dimensions.begin() + static_cast<std::ptrdiff_t>(I));
@@ -111,41 +125,69 @@ Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageByte
       ++I;
     }
   }
-  double Block = Element, Shortest = Element, Blocks = 1;
-  size_t FirstApart = Dimensions.size();
+}
+
+/// The blocks without gaps of a page that the close dimensions form.
+struct Blocks {
+  double Longest, Shortest; ///< bytes
+  double Count = 1;         ///< how often the far-apart dimensions repeat a block
+  double Share = 1;         ///< the triangle's part of the far-apart dimensions' box
+  size_t FirstApart;        ///< index of the first far-apart dimension
+};
+
+Blocks blocksOf(const std::vector<Dimension> &Dimensions, double Element, double Page) {
+  Blocks Out{Element, Element, 1, 1, Dimensions.size()};
   for (size_t I = 0; I < Dimensions.size(); ++I) {
     const auto &[Stride, Trip, Least] = Dimensions[I];
-    if (FirstApart == Dimensions.size() && Stride - Shortest < Page) {
-      Shortest = std::max(Shortest, Stride * ((Least > 0 ? Least : Trip) - 1) + Shortest);
-      Block = std::max(Block, Stride * (Trip - 1) + Block);
+    if (Out.FirstApart == Dimensions.size() && Stride - Out.Shortest < Page) {
+      Out.Shortest =
+          std::max(Out.Shortest, Stride * ((Least > 0 ? Least : Trip) - 1) + Out.Shortest);
+      Out.Longest = std::max(Out.Longest, Stride * (Trip - 1) + Out.Longest);
     } else {
-      FirstApart = std::min(FirstApart, I);
-      Blocks *= Trip;
+      Out.FirstApart = std::min(Out.FirstApart, I);
+      Out.Count *= Trip;
       if (Least > 0)
-        Share *= (Least + Trip) / 2 / Trip;
+        Out.Share *= (Least + Trip) / 2 / Trip;
     }
   }
+  return Out;
+}
+
+/// Counts the pages that the innermost \p Depth levels touch. \p Distinct: a page shared by
+/// overlapping dimensions counts once.
+Footprint countPages(const SpreadReference &R, unsigned Depth, uint64_t PageBytes, bool Distinct) {
+  const double Page = static_cast<double>(PageBytes);
+  const double Element = static_cast<double>(std::max<uint64_t>(R.ElementBytes, 1));
+  const double Limit = objectPages(R, PageBytes);
+  const size_t End = std::min<size_t>(Depth, R.Levels.size());
+  Box Walk = boxOf(R, End);
+  widenTriangles(R, End, Walk.Dimensions);
+  sortBySteps(Walk.Dimensions);
+  if (Distinct)
+    joinSteps(Walk.Dimensions);
+  const Blocks B = blocksOf(Walk.Dimensions, Element, Page);
   // Overlapping dimensions touch at most the pages between the first and the last address.
   double Span = Element;
-  for (const Dimension &D : Dimensions)
+  for (const Dimension &D : Walk.Dimensions)
     Span += D.Stride * (D.Trip - 1);
   Footprint Out;
   const double Start = static_cast<double>(R.StartBytes % PageBytes);
-  double Affine = Out.PagesPerBlock = std::ceil((Start + Block) / Page);
-  if (Blocks > 1) {
+  double Affine = Out.PagesPerBlock = std::ceil((Start + B.Longest) / Page);
+  if (B.Count > 1) {
     // A block that starts at any multiple of Phase covers on average ((ceil(block / Phase) - 1) *
     // Phase) / page + 1 pages.
-    const uint64_t Pitch = pitchOf(Dimensions, FirstApart);
+    const uint64_t Pitch = pitchOf(Walk.Dimensions, B.FirstApart);
     const double Phase = static_cast<double>(std::gcd(Pitch, PageBytes));
     const double Off = std::fmod(Start, Phase);
-    Out.PagesPerBlock = (averageSteps(Off + Shortest, Off + Block, Phase) - 1) * Phase / Page + 1;
-    if (Pitch % PageBytes == 0 && !Irregular)
+    Out.PagesPerBlock =
+        (averageSteps(Off + B.Shortest, Off + B.Longest, Phase) - 1) * Phase / Page + 1;
+    if (Pitch % PageBytes == 0 && !Walk.Irregular)
       Out.BlockPages = std::max<uint64_t>(Pitch / PageBytes, 1);
-    Affine = Blocks * Share * Out.PagesPerBlock;
+    Affine = B.Count * B.Share * Out.PagesPerBlock;
     if (Distinct)
       Affine = std::min(Affine, std::ceil((Start + Span) / Page));
   }
-  double Pages = Irregular ? distinctOfDraws(Draws * Affine, Limit) : Affine;
+  double Pages = Walk.Irregular ? distinctOfDraws(Walk.Draws * Affine, Limit) : Affine;
   Out.Pages = std::max(1.0, std::min(Pages, Limit));
   return Out;
 }

@@ -16,10 +16,9 @@ constexpr uint64_t MaxSize = uint64_t(1) << 24;
 /// Largest product of sizes.
 constexpr uint64_t MostOfAll = uint64_t(1) << 56;
 
-SpreadReference with(const SpreadReference &R, const std::vector<OpenPlace> &Places,
-                     const std::vector<uint64_t> &Sizes) {
-  SpreadReference Out = R;
-  for (const OpenPlace &P : Places) {
+SpreadReference with(const OpenWalk &Walk, const std::vector<uint64_t> &Sizes) {
+  SpreadReference Out = Walk.R;
+  for (const OpenPlace &P : Walk.Places) {
     uint64_t Value = P.Factor;
     for (size_t Size : P.Sizes)
       if (__builtin_mul_overflow(Value, Sizes[Size], &Value) || Value > MostOfAll)
@@ -73,27 +72,27 @@ bool holdsWhatPays(const std::vector<SizeBounds> &Bounds, const std::vector<bool
 } // namespace
 
 std::optional<std::vector<SizeBounds>>
-payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size_t Number,
-            uint64_t Typical, uint64_t PageBytes,
+payingSizes(const OpenWalk &Walk, uint64_t Typical, uint64_t PageBytes,
             const std::function<bool(const SpreadReference &)> &Pays) {
+  const size_t Number = Walk.Sizes;
   if (Number == 0 || Number > MaxOpenSizes)
     return std::nullopt;
   std::vector<uint64_t> Large(Number, PageBytes);
   std::vector<bool> IsCount(Number, false);
-  for (const OpenPlace &P : Places)
+  for (const OpenPlace &P : Walk.Places)
     if (!P.Stride)
       for (size_t Size : P.Sizes) {
         Large[Size] = Typical;
         IsCount[Size] = true;
       }
   std::vector<uint64_t> Sizes = Large;
-  bool Found = Pays(with(R, Places, Sizes));
+  bool Found = Pays(with(Walk, Sizes));
   for (size_t I = 0; I < Number && !Found; ++I) {
     if (!IsCount[I])
       continue;
     Sizes = Large;
     Sizes[I] = ShortRun;
-    Found = Pays(with(R, Places, Sizes));
+    Found = Pays(with(Walk, Sizes));
   }
   if (!Found)
     return std::nullopt;
@@ -102,7 +101,7 @@ payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size
     auto PaysAt = [&](uint64_t Size) {
       std::vector<uint64_t> Other = Sizes;
       Other[I] = Size;
-      return Pays(with(R, Places, Other));
+      return Pays(with(Walk, Other));
     };
     uint64_t No = 1, Yes = Sizes[I];
     if (!PaysAt(No)) {
@@ -123,7 +122,7 @@ payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size
     }
   }
   if (!holdsWhatPays(Bounds, IsCount,
-                     [&](const std::vector<uint64_t> &At) { return Pays(with(R, Places, At)); }))
+                     [&](const std::vector<uint64_t> &At) { return Pays(with(Walk, At)); }))
     return std::nullopt;
   return Bounds;
 }

@@ -37,12 +37,18 @@ struct SizeBounds {
 /// Most sizes of a walk; a walk with more gets no bounds.
 inline constexpr size_t MaxOpenSizes = 6;
 
-/// Returns for each of \p Sizes sizes the bounds between which \p Pays is true. Returns nothing if
+/// A walk with parts that depend on sizes.
+struct OpenWalk {
+  const SpreadReference &R;
+  const std::vector<OpenPlace> &Places;
+  size_t Sizes; ///< number of sizes
+};
+
+/// Returns for each size of \p Walk the bounds between which \p Pays is true. Returns nothing if
 /// \p Pays is false at every point tried at first, or if the bounds leave out much of where it is
 /// true. \p Typical: a trip count whose walk is far larger than the reach.
 std::optional<std::vector<SizeBounds>>
-payingSizes(const SpreadReference &R, const std::vector<OpenPlace> &Places, size_t Sizes,
-            uint64_t Typical, uint64_t PageBytes,
+payingSizes(const OpenWalk &Walk, uint64_t Typical, uint64_t PageBytes,
             const std::function<bool(const SpreadReference &)> &Pays);
 
 } // namespace smalloc

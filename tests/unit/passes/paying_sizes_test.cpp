@@ -33,7 +33,7 @@ OpenPlace step_of(size_t level, size_t size, uint64_t factor = 1) {
 
 std::optional<std::vector<SizeBounds>> bounds(const SpreadReference &r,
                                               const std::vector<OpenPlace> &places, size_t sizes) {
-  return payingSizes(r, places, sizes, Typical, 4096, pays);
+  return payingSizes({r, places, sizes}, Typical, 4096, pays);
 }
 
 SpreadReference columns() {
@@ -96,7 +96,7 @@ TEST(PayingSizes, a_box_that_leaves_out_what_pays_is_none) {
     return (at.Levels[0].Trip >= 4096) == (at.Levels[1].Trip >= 4096);
   };
   EXPECT_FALSE(
-      payingSizes(columns(), {count_of(0, 0), count_of(1, 1)}, 2, Typical, 4096, both_or_none));
+      payingSizes({columns(), {count_of(0, 0), count_of(1, 1)}, 2}, Typical, 4096, both_or_none));
 }
 
 TEST(PayingSizes, a_stream_never_pays) {
@@ -113,7 +113,7 @@ TEST(PayingSizes, nothing_is_open_or_too_much) {
 TEST(PayingSizes, an_upper_bound_is_found_far_away) {
   SpreadReference r = columns();
   const auto found =
-      payingSizes(r, {count_of(0, 0)}, 1, Typical, 4096, [](const SpreadReference &at) {
+      payingSizes({r, {count_of(0, 0)}, 1}, Typical, 4096, [](const SpreadReference &at) {
         return at.Levels[0].Trip >= 100 && at.Levels[0].Trip <= 12345678;
       });
   ASSERT_TRUE(found);
@@ -125,7 +125,7 @@ TEST(PayingSizes, an_upper_bound_is_found_far_away) {
 // short unit's compile time.
 TEST(PayingSizes, no_more_samples_are_asked_than_tell) {
   unsigned asked = 0;
-  const auto found = payingSizes(columns(), {step_of(0, 0), count_of(0, 1), count_of(1, 2)}, 3,
+  const auto found = payingSizes({columns(), {step_of(0, 0), count_of(0, 1), count_of(1, 2)}, 3},
                                  Typical, 4096, [&](const SpreadReference &at) {
                                    ++asked;
                                    return pays(at);

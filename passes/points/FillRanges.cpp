@@ -1,0 +1,162 @@
+//===- FillRanges.cpp - ranges that loops fill ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "passes/points/FillRanges.h"
+#include "passes/ir/LlvmVersions.h"
+#include "passes/loops/ScatteredFill.h"
+#include "llvm/Analysis/Loads.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace smalloc {
+namespace {
+
+/// Most bytes of unwritten fields or elements between two written ones. The fill then still touches
+/// every page.
+constexpr uint64_t MostGapBytes = 256;
+
+/// Returns the bytes from one element that a store may choose to the next, as far as \p Offset
+/// shows it. The result is at least \p Own, the bytes of one store.
+uint64_t strideOf(const SCEV *Offset, uint64_t Own) {
+  uint64_t Stride = Own;
+  const auto Look = [&](const SCEV *S) {
+    auto *Product = dyn_cast<SCEVMulExpr>(S);
+    auto *Factor = Product ? dyn_cast<SCEVConstant>(Product->getOperand(0)) : nullptr;
+    if (Factor && Factor->getAPInt().isStrictlyPositive() && Factor->getAPInt().ule(MostGapBytes))
+      Stride = std::max(Stride, Factor->getAPInt().getZExtValue());
+  };
+  Look(Offset);
+  if (auto *Sum = dyn_cast<SCEVAddExpr>(Offset))
+    for (const SCEV *Part : Sum->operands())
+      Look(Part);
+  return Stride;
+}
+
+/// Returns \p Count, all iterations but the first, plus one, 64 bits wide; null if it is unknown.
+const SCEV *allOf(const SCEV *Count, ScalarEvolution &SE) {
+  if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64)
+    return nullptr;
+  Type *Wide = Type::getInt64Ty(Count->getType()->getContext());
+  return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, Wide), SE.getOne(Wide));
+}
+
+/// True if the loop reads what the store overwrites. Updates (histograms) often return to few
+/// places.
+bool updates(const LoopReference &R, const Loop &L) {
+  return any_of(R.Pointer->users(), [&](const User *U) {
+    auto *Load = dyn_cast<LoadInst>(U);
+    return Load && Load->getPointerOperand() == R.Pointer && L.contains(Load);
+  });
+}
+
+} // namespace
+
+std::pair<Value *, int64_t> fieldOf(LoadInst &Load) {
+  const DataLayout &DL = Load.getDataLayout();
+  APInt Distance(DL.getIndexTypeSizeInBits(Load.getPointerOperandType()), 0);
+  Value *From = Load.getPointerOperand()->stripAndAccumulateConstantOffsets(
+      DL, Distance, /*AllowNonInbounds=*/true);
+  return {From, Distance.getSExtValue()};
+}
+
+/// Returns the iterations of the loop; null if they are not known before it.
+const SCEV *FillRanges::tripsOf(const Loop &L) const {
+  return allOf(SE.getBackedgeTakenCount(&L), SE);
+}
+
+/// Returns the iterations of the loop, or an upper bound if an exception or a break may leave it
+/// early.
+const SCEV *FillRanges::mostTripsOf(const Loop &L) const {
+  BasicBlock *Latch = L.getLoopLatch();
+  const SCEV *Exact = tripsOf(L);
+  return Exact || !Latch || !L.isLoopExiting(Latch) ? Exact : allOf(SE.getExitCount(&L, Latch), SE);
+}
+
+/// True if \p Base is the same in the whole loop. A field that the loop loads anew may also be
+/// loaded before it.
+bool FillRanges::isKnownBefore(Value *Base, const Loop &L) const {
+  if (L.isLoopInvariant(Base))
+    return true;
+  auto *Load = dyn_cast<LoadInst>(Base);
+  return Load && Load->isSimple() && L.isLoopInvariant(fieldOf(*Load).first) &&
+         isReadableAt(*Load, L.getHeader()->getTerminator(), &DT);
+}
+
+/// Returns the range that a store walks in steps. The order of the steps need not be that of the
+/// nested loops.
+FillRange FillRanges::orderedRange(const LoopReference &R) const {
+  FillRange Known;
+  const BasicBlock *Block = R.Access->getParent();
+  Type *Wide = Type::getInt64Ty(F.getContext());
+  const SCEV *Address = SE.getSCEV(R.Pointer);
+  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+  if (!Base)
+    return Known;
+  const SCEV *At = SE.removePointerBase(Address), *Written = SE.getConstant(Wide, R.Bytes),
+             *Bytes = Written;
+  while (auto *Rec = dyn_cast<SCEVAddRecExpr>(At)) {
+    const Loop *L = Rec->getLoop();
+    // An upper bound is enough: memory that the loop does not reach is not touched, so its
+    // superpages take no memory.
+    const SCEV *Trips = Rec->isAffine() ? mostTripsOf(*L) : nullptr;
+    const BasicBlock *Latch = L->getLoopLatch();
+    // A store under a condition does not run in each iteration; an inner loop has its own guard.
+    if (!Trips || !Latch || (LI.getLoopFor(Block) == L && !DT.dominates(Block, Latch)) ||
+        !isKnownBefore(Base->getValue(), *L) || !SE.isLoopInvariant(Written, L) ||
+        !SE.isLoopInvariant(Bytes, L))
+      break;
+    const SCEV *Step = SE.getTruncateOrSignExtend(Rec->getStepRecurrence(SE), Wide);
+    const SCEV *Before = SE.getMinusSCEV(Trips, SE.getOne(Wide));
+    At = Rec->getStart();
+    if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
+      At = SE.getAddExpr(At, SE.getMulExpr(Step, Before));
+      Step = SE.getNegativeSCEV(Step);
+    }
+    if (auto *Gap = dyn_cast<SCEVConstant>(Step);
+        !Known.Of && Gap && Gap->getAPInt().ule(MostGapBytes) && Gap->getAPInt().ugt(R.Bytes))
+      Written = Bytes = Step;
+    Written = SE.getMulExpr(Written, Trips);
+    Bytes = SE.getAddExpr(Bytes, SE.getMulExpr(Step, Before));
+    Known = {L, Base->getValue(), At, Bytes, Written};
+  }
+  return Known;
+}
+
+/// Returns the whole object whose elements the loops write in no order. They must store as many
+/// bytes as the object has. If a mask or a remainder spreads the stores, four stores per page
+/// suffice.
+FillRange FillRanges::scatteredRange(const LoopReference &R) const {
+  FillRange Known;
+  const LoopLevel *Moves = R.varying();
+  const Loop *Inner = LI.getLoopFor(R.Access->getParent());
+  const BasicBlock *Latch = Inner ? Inner->getLoopLatch() : nullptr;
+  if (!Moves || !isUnpredictable(Moves->Kind) || !Latch || Moves->L != Inner ||
+      !DT.dominates(R.Access->getParent(), Latch) || updates(R, *Inner))
+    return Known;
+  const SCEV *Address = SE.getSCEV(R.Pointer);
+  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+  if (!Base)
+    return Known;
+  Type *Wide = Type::getInt64Ty(F.getContext());
+  const uint64_t Stride = strideOf(SE.removePointerBase(Address), R.Bytes);
+  const SCEV *Written = SE.getConstant(
+      Wide, spreadsByRemainder(R.Pointer, SE) ? std::max(Stride, ScatteredBytesPerStore) : Stride);
+  for (const LoopLevel &Level : R.Levels) {
+    if (!isUnpredictable(Level.Kind))
+      break; // writes the same places again
+    const SCEV *Trips = Level.L ? tripsOf(*Level.L) : nullptr;
+    if (!Trips || !isKnownBefore(Base->getValue(), *Level.L) ||
+        !SE.isLoopInvariant(Written, Level.L))
+      break;
+    Written = SE.getMulExpr(Written, Trips);
+    Known = {Level.L, Base->getValue(), SE.getZero(Wide), nullptr, Written};
+  }
+  return Known;
+}
+
+} // namespace smalloc

@@ -1,0 +1,58 @@
+//===- FillRanges.h - ranges that loops fill ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds the range that a store and the loops around it fill, if it is known before the loops. The
+// store walks the range in steps, or writes all elements of an object in no order.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_FILLRANGES_H
+#define SMALLOC_PASSES_FILLRANGES_H
+
+#include "passes/loops/LoopReference.h"
+
+namespace llvm {
+class DominatorTree;
+class LoadInst;
+class LoopInfo;
+} // namespace llvm
+
+namespace smalloc {
+
+/// A range that is about to be written.
+struct FillRange {
+  const llvm::Loop *Of = nullptr; ///< this loop and its inner loops write the range; null: none
+  llvm::Value *Base = nullptr;    ///< the first byte of the range is at Base + Offset
+  const llvm::SCEV *Offset = nullptr;
+  const llvm::SCEV *Bytes = nullptr;   ///< from the first to the last byte; null: the whole object
+  const llvm::SCEV *Written = nullptr; ///< lower bound of the bytes written in the range
+};
+
+/// Returns the address that \p Load reads, as a pointer and a distance in bytes.
+std::pair<llvm::Value *, int64_t> fieldOf(llvm::LoadInst &Load);
+
+/// Finds the ranges of one function.
+class FillRanges {
+public:
+  FillRanges(llvm::Function &F, llvm::ScalarEvolution &SE, const llvm::DominatorTree &DT,
+             const llvm::LoopInfo &LI)
+      : F(F), SE(SE), DT(DT), LI(LI) {}
+  /// Returns the range that the store \p R is about to write; without a loop if it is not known.
+  FillRange of(const LoopReference &R) const {
+    const FillRange Ordered = orderedRange(R);
+    return Ordered.Of ? Ordered : scatteredRange(R);
+  }
+
+private:
+  FillRange orderedRange(const LoopReference &R) const;
+  FillRange scatteredRange(const LoopReference &R) const;
+  const llvm::SCEV *tripsOf(const llvm::Loop &L) const;
+  const llvm::SCEV *mostTripsOf(const llvm::Loop &L) const;
+  bool isKnownBefore(llvm::Value *Base, const llvm::Loop &L) const;
+
+  llvm::Function &F;
+  llvm::ScalarEvolution &SE;
+  const llvm::DominatorTree &DT;
+  const llvm::LoopInfo &LI;
+};
+
+} // namespace smalloc
+#endif
