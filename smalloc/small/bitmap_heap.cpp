@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bitmap_heap.cpp moves objects between threads' caches and spans. A request takes the span whose
-// longest free run is just long enough, so that long runs stay for large objects and full spans
-// fill up first. No call to jemalloc is made under the lock: at a fork jemalloc's locks are taken
-// independently of this one.
+// bitmap_heap.cpp moves objects between threads' caches and free runs. A request takes the shortest
+// run that is long enough (best fit). No call to jemalloc is made under the lock: at a fork
+// jemalloc's locks are taken independently of this one.
 #include "smalloc/small/bitmap_heap.h"
 
 #include "smalloc/base/keep_errno.h"
@@ -56,56 +55,53 @@ void BitmapHeap::end_cache(void *value) {
 }
 
 /// Precondition of this and the following functions but grow() and return_spans(): lock_ is held.
-void BitmapHeap::insert(BitmapSpan *span) {
-  const unsigned k = min_of(span->longest(), kLists - 1);
-  span->list = k;
-  span->previous = nullptr;
-  span->next = list_[k];
-  if (span->next)
-    span->next->previous = span;
-  list_[k] = span;
+void BitmapHeap::insert(FreeRun *run, unsigned length) {
+  const unsigned k = list_of(length);
+  run->previous = nullptr;
+  run->next = list_[k];
+  if (run->next)
+    run->next->previous = run;
+  list_[k] = run;
   filled_[k / 64] |= uint64_t{1} << k % 64;
 }
-void BitmapHeap::remove(BitmapSpan *span) {
-  const unsigned k = span->list;
-  if (span->next)
-    span->next->previous = span->previous;
-  if (span->previous)
-    span->previous->next = span->next;
-  else if (!(list_[k] = span->next))
+void BitmapHeap::remove(FreeRun *run, unsigned length) {
+  const unsigned k = list_of(length);
+  if (run->next)
+    run->next->previous = run->previous;
+  if (run->previous)
+    run->previous->next = run->next;
+  else if (!(list_[k] = run->next))
     filled_[k / 64] &= ~(uint64_t{1} << k % 64);
 }
-/// Moves the span to the list of its longest run.
-void BitmapHeap::place(BitmapSpan *span) {
-  if (min_of(span->longest(), kLists - 1) == span->list)
-    return;
-  remove(span);
-  insert(span);
-}
 
-/// Returns the span with the shortest longest run of at least `n` granules; nullptr: there is none.
-BitmapSpan *BitmapHeap::find(unsigned n) const {
-  for (unsigned k = min_of(n, kLists - 1); k < kLists; k = k / 64 * 64 + 64) {
-    const uint64_t bits = filled_[k / 64] >> k % 64;
-    if (!bits)
-      continue;
-    BitmapSpan *span = list_[k + static_cast<unsigned>(__builtin_ctzll(bits))];
-    while (span && span->longest() < n) // in the last list only
-      span = span->next;
-    return span;
-  }
+/// Returns a run of at least `n` granules, the shortest to within kStep; nullptr: there is none.
+FreeRun *BitmapHeap::find(unsigned n) const {
+  // Above kExact, runs of n's own list may be shorter.
+  unsigned k = n <= kExact ? n : min_of(kExact + (n - kExact + kStep - 1) / kStep, kLists - 1);
+  for (; k < kLists; k = k / 64 * 64 + 64)
+    if (const uint64_t bits = filled_[k / 64] >> k % 64)
+      return list_[k + static_cast<unsigned>(__builtin_ctzll(bits))];
   return nullptr;
 }
 
-/// Takes at least one object if a span has room, and at most `most`.
+/// Takes up to `most` objects of `n` granules. Returns how many.
 unsigned BitmapHeap::take(unsigned n, unsigned most, void **objects) {
   unsigned taken = 0;
-  BitmapSpan *span;
-  while (!taken && (span = find(n))) {
-    taken = span->take(n, most, objects);
-    if (span == spare_ && taken)
+  while (taken < most) {
+    FreeRun *run = find(n);
+    if (!run)
+      break;
+    const unsigned length = BitmapSpan::length_of(run), count = min_of(most - taken, length / n);
+    auto *at = reinterpret_cast<char *>(run);
+    BitmapSpan *span = BitmapSpan::of(run);
+    remove(run, length);
+    span->mark_objects(run, n, count);
+    for (unsigned k = 0; k < count; k++, at += n * BitmapSpan::kGranuleBytes)
+      objects[taken++] = at;
+    if (const unsigned rest = length - count * n)
+      insert(BitmapSpan::write_run(at, rest), rest);
+    if (span == spare_)
       spare_ = nullptr;
-    place(span);
   }
   free_granules_ -= uint64_t{taken} * n;
   return taken;
@@ -123,10 +119,10 @@ bool BitmapHeap::grow() {
     g_small.release(span);
     return false;
   }
-  span->init();
+  FreeRun *run = span->init();
   spans_[offset / BitmapSpan::kBytes].store(1, std::memory_order_relaxed);
   SpinGuard guard(lock_);
-  insert(span);
+  insert(run, span->free_granules());
   span_count_++;
   free_granules_ += span->free_granules();
   return true;
@@ -160,30 +156,51 @@ void *BitmapHeap::refill(unsigned n) {
   return objects[0];
 }
 
-/// Frees the object. An empty span that is not kept is put in front of the list `unused`.
-bool BitmapHeap::give(void *p, BitmapSpan *&unused) {
+/// Frees the object, and joins it with its free neighbours. An empty span that is not kept is put in
+/// front of the list `unused`. False: no live object starts at `p`.
+bool BitmapHeap::give(void *p, FreeRun *&unused) {
   BitmapSpan *span = BitmapSpan::of(p);
-  const unsigned before = span->free_granules();
-  if (!span->give(p))
+  const unsigned n = span->granules_of(p);
+  if (!n || !span->starts_object(p))
     return false;
-  free_granules_ += span->free_granules() - before;
-  place(span);
-  if (!span->is_empty() || span == spare_)
-    return true;
-  if (!spare_) {
-    spare_ = span;
-    return true;
+  void *start = p;
+  unsigned length = n;
+  if (FreeRun *after = span->run_at(static_cast<char *>(p) + n * BitmapSpan::kGranuleBytes)) {
+    const unsigned more = BitmapSpan::length_of(after);
+    remove(after, more);
+    length += more;
   }
-  remove(span);
-  span_count_--;
-  free_granules_ -= span->free_granules();
-  span->next = unused;
-  unused = span;
+  if (FreeRun *before = span->run_before(p)) {
+    const unsigned more = BitmapSpan::length_of(before);
+    remove(before, more);
+    length += more;
+    start = before;
+  }
+  span->clear_object(p, n);
+  insert(BitmapSpan::write_run(start, length), length);
+  free_granules_ += n;
+  if (!span->is_empty())
+    return true;
+  if (spare_)
+    remove_span(span, unused);
+  else
+    spare_ = span;
   return true;
 }
 
+/// Takes an empty span out of the heap.
+void BitmapHeap::remove_span(BitmapSpan *span, FreeRun *&unused) {
+  const unsigned free = span->free_granules();
+  FreeRun *run = span->first_run();
+  remove(run, free);
+  span_count_--;
+  free_granules_ -= free;
+  run->next = unused;
+  unused = run;
+}
+
 /// Returns objects of a list of the thread's cache until `keep` are left.
-void BitmapHeap::return_list(BitmapCache &cache, unsigned n, unsigned keep, BitmapSpan *&unused) {
+void BitmapHeap::return_list(BitmapCache &cache, unsigned n, unsigned keep, FreeRun *&unused) {
   while (cache.count[n] > keep) {
     void *p = cache.head[n];
     cache.head[n] = *static_cast<void **>(p);
@@ -192,20 +209,21 @@ void BitmapHeap::return_list(BitmapCache &cache, unsigned n, unsigned keep, Bitm
   }
 }
 
-void BitmapHeap::return_spans(BitmapSpan *unused) {
+/// Returns empty spans, linked through their runs, to jemalloc.
+void BitmapHeap::return_spans(FreeRun *unused) {
   while (unused) {
-    BitmapSpan *next = unused->next;
-    const size_t offset = reinterpret_cast<uintptr_t>(unused) - region_->start();
+    BitmapSpan *span = BitmapSpan::of(unused);
+    unused = unused->next;
+    const size_t offset = reinterpret_cast<uintptr_t>(span) - region_->start();
     spans_[offset / BitmapSpan::kBytes].store(0, std::memory_order_relaxed);
-    g_small.release(unused);
-    unused = next;
+    g_small.release(span);
   }
 }
 
 void BitmapHeap::release_slowly(void *p, unsigned n) {
   KeepErrno keep;
   BitmapCache *cache = n - 1 < BitmapCache::kMostGranules ? make_cache() : nullptr;
-  BitmapSpan *unused = nullptr;
+  FreeRun *unused = nullptr;
   {
     SpinGuard guard(lock_);
     if (cache && cache->count[n] >= cache->limit(n))
@@ -222,11 +240,19 @@ void *BitmapHeap::resize(void *p, size_t bytes) {
   const unsigned n = granules(bytes), had = span->granules_of(p);
   if (n == had)
     return p;
+  char *end = static_cast<char *>(p) + had * BitmapSpan::kGranuleBytes,
+       *new_end = static_cast<char *>(p) + n * BitmapSpan::kGranuleBytes;
   SpinGuard guard(lock_);
-  if (!span->resize(p, n))
+  FreeRun *run = span->run_at(end);
+  const unsigned behind = run ? BitmapSpan::length_of(run) : 0;
+  if (n > had + behind)
     return nullptr;
+  if (run)
+    remove(run, behind);
+  span->move_end(p, had, n);
+  if (const unsigned rest = had + behind - n)
+    insert(BitmapSpan::write_run(new_end, rest), rest);
   free_granules_ += uint64_t{had} - n; // less where the object grows
-  place(span);
   return p;
 }
 
@@ -235,7 +261,7 @@ void BitmapHeap::sweep() {
   if (!cache)
     return;
   KeepErrno keep;
-  BitmapSpan *unused = nullptr;
+  FreeRun *unused = nullptr;
   {
     SpinGuard guard(lock_);
     for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++) {
@@ -251,20 +277,15 @@ void BitmapHeap::trim() {
   if (covered_bytes_.load(std::memory_order_acquire) == 0)
     return;
   KeepErrno keep;
-  BitmapSpan *unused = nullptr;
+  FreeRun *unused = nullptr;
   {
     SpinGuard guard(lock_);
     if (BitmapCache *cache = t_cache)
       for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++)
         return_list(*cache, n, 0, unused);
-    if (spare_) {
-      remove(spare_);
-      span_count_--;
-      free_granules_ -= spare_->free_granules();
-      spare_->next = unused;
-      unused = spare_;
-      spare_ = nullptr;
-    }
+    if (spare_)
+      remove_span(spare_, unused);
+    spare_ = nullptr;
   }
   return_spans(unused);
 }

@@ -89,9 +89,14 @@ public:
   void unlock_all() { lock_.unlock(); }
 
 private:
-  /// Spans by the longest free run that they may have, in granules; the last list has all longer
-  /// ones.
-  static constexpr unsigned kLists = BitmapCache::kMostGranules + 2;
+  /// Free runs by their length in granules: exactly up to kExact, then in steps of kStep. The last
+  /// list has all runs that serve any object.
+  static constexpr unsigned kExact = BitmapCache::kMostGranules, kStep = 8,
+                            kMostGranules = kMostBytes / BitmapSpan::kGranuleBytes,
+                            kLists = kExact + (kMostGranules - kExact) / kStep + 1;
+  static unsigned list_of(unsigned length) {
+    return length <= kExact ? length : min_of(kExact + (length - kExact) / kStep, kLists - 1);
+  }
   static unsigned granules(size_t bytes) {
     return static_cast<unsigned>((bytes + BitmapSpan::kGranuleBytes - 1) /
                                  BitmapSpan::kGranuleBytes);
@@ -99,14 +104,14 @@ private:
   void *refill(unsigned n);
   void release_slowly(void *p, unsigned n);
   unsigned take(unsigned n, unsigned most, void **objects);
-  BitmapSpan *find(unsigned n) const;
+  FreeRun *find(unsigned n) const;
   bool grow();
-  bool give(void *p, BitmapSpan *&unused);
-  void return_list(BitmapCache &cache, unsigned n, unsigned keep, BitmapSpan *&unused);
-  void return_spans(BitmapSpan *unused);
-  void insert(BitmapSpan *span);
-  void remove(BitmapSpan *span);
-  void place(BitmapSpan *span);
+  bool give(void *p, FreeRun *&unused);
+  void return_list(BitmapCache &cache, unsigned n, unsigned keep, FreeRun *&unused);
+  void return_spans(FreeRun *unused);
+  void insert(FreeRun *run, unsigned length);
+  void remove(FreeRun *run, unsigned length);
+  void remove_span(BitmapSpan *span, FreeRun *&unused);
   BitmapCache *make_cache();
   static void end_cache(void *cache);
 
@@ -115,9 +120,9 @@ private:
   std::atomic<uint8_t> *spans_ = nullptr; ///< by offset in the region: true for a span
   std::atomic<size_t> covered_bytes_{0};  ///< 0: does not run
   SpinLock lock_;
-  BitmapSpan *list_[kLists] = {};
+  FreeRun *list_[kLists] = {};
   uint64_t filled_[(kLists + 63) / 64] = {}; ///< bit per list: not empty
-  BitmapSpan *spare_ = nullptr;              ///< one empty span, in a list as the others
+  BitmapSpan *spare_ = nullptr;              ///< the one empty span that is kept
   uint64_t span_count_ = 0, free_granules_ = 0;
 };
 extern BitmapHeap g_bitmap_heap SMALLOC_NEAR;

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Objects of sites whose sizes vary (the bitmap heap): no two live objects overlap, contents stay
+# across realloc, objects move between threads, children of fork go on, and what was freed serves
+# larger objects and goes back to the system.
+. "$(dirname "$0")/../support/lib.sh"
+. "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
+build varying -fno-builtin $(linked) <<'C'
+#include "runtime_sites.h"
+#include <malloc.h>
+#include <sys/wait.h>
+TEST_SITE(varying, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_ANY_SIZE, 512);
+enum { kThreads = 4, kSlots = 4000, kShared = 500 };
+struct slot { unsigned char *p; size_t bytes; unsigned char mark; };
+static struct slot shared[kShared];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* An entry that returns NULL leaves the request to the program's function. */
+static void *take(size_t bytes) { void *p = __smalloc_v1_malloc(bytes, &varying); return p ? p : malloc(bytes); }
+static void *resize(void *p, size_t bytes) { void *r = __smalloc_v1_realloc(p, bytes, &varying); return r ? r : realloc(p, bytes); }
+static unsigned next_of(unsigned *state) { return *state = *state * 1103515245u + 12345u, *state >> 8; }
+static void check(const struct slot *s, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) CHECK(s->p[i] == s->mark);
+}
+static size_t size_of(unsigned *state, long step) { return 1 + next_of(state) % (step / 20000 % 2 ? 8192 : 300); }
+static void replace(struct slot *s, unsigned *state, long step) {
+  const size_t bytes = size_of(state, step);
+  if (s->p && next_of(state) % 3 == 0) {
+    s->p = resize(s->p, bytes);
+    CHECK(s->p);
+    check(s, bytes < s->bytes ? bytes : s->bytes);
+  } else {
+    if (s->p) check(s, s->bytes);
+    free(s->p);
+    s->p = take(bytes);
+  }
+  CHECK(s->p && (size_t)s->p % 16 == 0 && malloc_usable_size(s->p) >= bytes);
+  s->bytes = bytes;
+  s->mark = (unsigned char)next_of(state);
+  memset(s->p, s->mark, bytes);
+}
+static void *work(void *argument) {
+  unsigned state = 1 + (unsigned)(size_t)argument;
+  struct slot *own = calloc(kSlots, sizeof *own);
+  for (long step = 0; step < 100000; step++) {
+    struct slot *s = &own[next_of(&state) % kSlots];
+    replace(s, &state, step);
+    if (step % 16 == 0) { /* another thread frees it */
+      pthread_mutex_lock(&lock);
+      struct slot *other = &shared[next_of(&state) % kShared], kept = *other;
+      *other = *s;
+      *s = kept;
+      pthread_mutex_unlock(&lock);
+    }
+    if (step % 25000 == 1000 * (long)(size_t)argument) {
+      pid_t child = fork();
+      if (child == 0) {
+        for (long k = 0; k < 2000; k++) replace(&own[next_of(&state) % kSlots], &state, k);
+        _exit(0);
+      }
+      int status;
+      CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    }
+  }
+  for (int i = 0; i < kSlots; i++) {
+    if (own[i].p) check(&own[i], own[i].bytes);
+    free(own[i].p);
+  }
+  free(own);
+  return NULL;
+}
+int main(void) {
+  for (int i = 0; i < 100000; i++) CHECK(malloc(100)); /* no longer a small process */
+  void *p = take(1000);
+  printf("ours %d usable %zu\n", smalloc_is_ours(p), malloc_usable_size(p));
+  free(p);
+  pthread_t threads[kThreads];
+  for (size_t i = 0; i < kThreads; i++) CHECK(!pthread_create(&threads[i], NULL, work, (void *)i));
+  for (int i = 0; i < kThreads; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < kShared; i++) free(shared[i].p);
+  /* Freed objects of 112 bytes make room for half as many of 224. */
+  enum { kMany = 300000 };
+  static void *many[kMany];
+  for (int i = 0; i < kMany; i++) CHECK((many[i] = memset(take(112), 1, 112)));
+  size_t before = status_kb("VmRSS:");
+  for (int i = 0; i < kMany; i++) free(many[i]);
+  for (int i = 0; i < kMany / 2; i++) CHECK((many[i] = memset(take(224), 1, 224)));
+  printf("grown %d\n", (int)(status_kb("VmRSS:") > before + before / 50 + 1024));
+  for (int i = 0; i < kMany / 2; i++) free(many[i]);
+  smalloc_trim();
+  printf("kept %d\n", (int)(status_kb("VmRSS:") > before - 24 * 1024));
+  return 0;
+}
+C
+expect_status 0 timeout 300 ./varying
+expect_match out '^ours 1 usable 1008$'
+expect_match out '^grown 0$'
+expect_match out '^kept 0$'
+SMALLOC_CONF=pages:base expect_status 0 timeout 300 ./varying
+# With small objects charged to their sites, the program's malloc serves them.
+SMALLOC_CONF=debug:on expect_status 0 timeout 300 ./varying
