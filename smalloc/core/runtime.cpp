@@ -392,12 +392,12 @@ bool Runtime::start_heaps() {
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
   // If small objects are charged to their sites, every free() has to call release().
-  if (!g_accounts.tracks_small()) {
-    const size_t main_bytes = region_.slice_start(Slice::kClass) - region_.start();
+  const size_t main_bytes = region_.slice_start(Slice::kClass) - region_.start();
+  if (!g_accounts.tracks_small())
     g_range.main_heap_bytes.store(main_bytes, std::memory_order_release);
-    if (strategy_ == HeapStrategy::kAuto)
-      g_bitmap_heap.start(region_, main_bytes);
-  }
+  // Its objects are in no account, so that a pointer is not known to be wrong.
+  if (strategy_ == HeapStrategy::kAuto && !o.debug && !o.abort_on_error)
+    g_bitmap_heap.start(region_, main_bytes);
   if (o.debug) {
     TextBuffer<256> text;
     text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");

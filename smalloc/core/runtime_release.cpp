@@ -21,14 +21,14 @@ constexpr size_t kMostCopied = size_t{16} << 20;
 } // namespace
 
 void Runtime::release(void *p) {
-  if (SMALLOC_LIKELY(g_range.offset(p) < g_range.main_heap_bytes.load(std::memory_order_relaxed))) {
-    if (g_bitmap_heap.owns(g_range.offset(p)))
-      g_bitmap_heap.release(p);
-    else
-      g_small.release(p);
+  if (SMALLOC_LIKELY(g_range.offset(p) < g_range.main_heap_bytes.load(std::memory_order_relaxed)) &&
+      SMALLOC_LIKELY(!g_bitmap_heap.owns(g_range.offset(p)))) {
+    g_small.release(p);
     return;
   }
   auto at = reinterpret_cast<uintptr_t>(p);
+  if (g_bitmap_heap.owns(g_range.offset(p)))
+    return g_bitmap_heap.release(p);
   if (at < region_.slice_start(Slice::kBigBase)) {
     ObjectNote note;
     if (g_accounts.tracks_small() && !may_end("free", p, note))
@@ -217,13 +217,14 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
       r = resize_big(p, bytes);
   } else {
     ObjectNote note;
-    bool tracked = g_accounts.tracks_small();
+    const bool in_span = g_bitmap_heap.owns(g_range.offset(p)),
+               tracked = g_accounts.tracks_small() && !in_span;
     if (tracked && !may_end("realloc", p, note)) {
       errno = ENOMEM;
       return nullptr;
     }
     const size_t before = tracked && note.weight ? usable_bytes(p) : 0;
-    if (g_bitmap_heap.owns(g_range.offset(p)))
+    if (in_span)
       r = resize_in_bitmap_heap(p, bytes);
     else if (bytes < kSuperpageBytes)
       r = slice == Slice::kClass  ? g_small.class_resize(p, bytes)

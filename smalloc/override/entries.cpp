@@ -75,8 +75,8 @@ __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *c
              ? nullptr
              : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
-/// At a site whose sizes vary, the thread's cache serves arrays that double as they grow, and
-/// threads whose malloc joins nothing on superpages.
+/// At a site whose sizes vary, jemalloc's cache serves arrays that double as they grow, and threads
+/// whose malloc is not below the break.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
     if (!smalloc::t_small.other_arena && smalloc::JoiningHeap::takes(bytes))

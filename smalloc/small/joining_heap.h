@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// joining_heap.h serves small objects from the program's malloc, which joins freed neighbours,
-// under heap:auto:
-//   - those of sites whose request size is not constant (SMALLOC_SITE_ANY_SIZE). Size classes round
-//     these requests up and keep freed objects apart by class. A site whose sizes drift takes 1.2
-//     to 1.5 times the memory there.
+// joining_heap.h serves objects from the program's malloc, which joins freed neighbours, under
+// heap:auto:
+//   - those of sites whose request size is not constant (SMALLOC_SITE_ANY_SIZE), from the size on
+//     that the bitmap heap does not serve (bitmap_heap.h).
 //   - large ones of any caller: size classes leave up to a fifth of their pages unused.
 // Malloc's heap below the break gets superpages by madvise: the break moves by one step at a time,
 // and the new part is advised before it is touched. That happens before the program reaches the

@@ -104,8 +104,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
 /* Set by the runtime: the site has a hint of the NUMA node, so its small requests are never
  * direct. */
 #define SMALLOC_CELL_PLACED (1u << 22)
-/* Set by the runtime: requests below a superpage go to the program's malloc, which joins
- * freed neighbours, because the site's sizes vary. */
+/* Set by the runtime: requests below a superpage go where freed neighbours are joined (the bitmap
+ * heap, the program's malloc), because the site's sizes vary. */
 #define SMALLOC_CELL_JOINS (1u << 29)
 /* Set by the runtime: small requests of the site may go straight to __smalloc_v1_small. (Flag 64
  * meant this for thunks that did not pass it what to call otherwise. They now call as if nothing

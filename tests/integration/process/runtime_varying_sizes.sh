@@ -96,5 +96,7 @@ expect_match out '^ours 1 usable 1008$'
 expect_match out '^grown 0$'
 expect_match out '^kept 0$'
 SMALLOC_CONF=pages:base expect_status 0 timeout 300 ./varying
+SMALLOC_CONF=stats:exit expect_status 0 timeout 300 ./varying
+expect_match out '^ours 1 usable 1008$'
 # With small objects charged to their sites, the program's malloc serves them.
 SMALLOC_CONF=debug:on expect_status 0 timeout 300 ./varying
