@@ -159,7 +159,9 @@ public:
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
     void *p = bytes <= BitmapHeap::kMostBytes ? bitmap_allocate(bytes) : nullptr;
     const bool ours = p != nullptr;
-    if (!ours)
+    if (!ours && bytes <= BitmapHeap::kMostBytes && SMALLOC_UNLIKELY(t_small.other_arena))
+      p = site_allocate(cell, bytes, kMallocAlignment, false); // no longer from here
+    if (!p)
       p = g_next.malloc(bytes);
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
     if (SMALLOC_UNLIKELY(t_small.joined_bytes >= JoiningHeap::kLookBytes))

@@ -114,9 +114,9 @@ constexpr uint64_t kLeastLookBytes = uint64_t{1} << 20, kMostLookBytes = uint64_
 /// least kLeastFirstBytes.
 constexpr uint64_t kLeastAnonymousBytes = uint64_t{3} << 20;
 constexpr size_t kLeastFirstBytes = size_t{8} << 20;
-/// It starts in a smaller process too once small requests have had this many bytes. Its thread cache
-/// takes 3 ns less a call than the program's malloc with this test (benchmarks/throughput, pair), so
-/// these requests would have saved the start's millisecond.
+/// It starts in a smaller process too once small requests have had this many bytes. Its thread
+/// cache takes 3 ns less a call than the program's malloc with this test (benchmarks/throughput,
+/// pair), so these requests would have saved the start's millisecond.
 constexpr uint64_t kLeastBusyBytes = uint64_t{16} << 20;
 constexpr size_t kMostBusyRequest = 1024;
 

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 namespace smalloc {
 
@@ -18,7 +19,8 @@ __thread BitmapCache *BitmapHeap::t_cache;
 
 namespace {
 pthread_key_t g_cache_key;
-/// This thread has no cache: it ends, or the system refused a thread-specific value.
+/// This thread has no cache: it ends, it is not the main thread, or the system refused a
+/// thread-specific value.
 __thread bool t_without_cache __attribute__((tls_model("initial-exec")));
 } // namespace
 
@@ -31,11 +33,17 @@ bool BitmapHeap::start(Region &region, size_t main_bytes) {
   return true;
 }
 
-/// Returns the calling thread's cache, made at its first refill; nullptr: it may have none.
+/// Returns the calling thread's cache, made at its first refill; nullptr: it may have none. Only the
+/// main thread has one: there is one lock, and at random replacement jemalloc's caches, which serve
+/// other threads, are faster.
 BitmapCache *BitmapHeap::make_cache() {
   if (t_cache || t_without_cache)
     return t_cache;
   t_without_cache = true; // pthread_setspecific may allocate
+  if (gettid() != getpid()) {
+    t_small.other_arena = true;
+    return nullptr;
+  }
   auto *cache = static_cast<BitmapCache *>(g_small.allocate_zeroed(sizeof(BitmapCache)));
   if (!cache)
     return nullptr;
@@ -132,7 +140,11 @@ void *BitmapHeap::refill(unsigned n) {
   if (covered_bytes_.load(std::memory_order_acquire) == 0 || !g_small.ready())
     return nullptr;
   KeepErrno keep;
-  BitmapCache *cache = n <= BitmapCache::kMostGranules ? make_cache() : nullptr;
+  BitmapCache *cache = make_cache();
+  if (t_small.other_arena)
+    return nullptr;
+  if (n > BitmapCache::kMostGranules)
+    cache = nullptr;
   void *objects[BitmapCache::kMostBatch];
   const unsigned most = cache ? cache->batch(n) : 1;
   unsigned taken = 0;

@@ -74,8 +74,9 @@ int main(void) {
   printf("ours %d usable %zu\n", smalloc_is_ours(p), malloc_usable_size(p));
   free(p);
   pthread_t threads[kThreads];
-  for (size_t i = 0; i < kThreads; i++) CHECK(!pthread_create(&threads[i], NULL, work, (void *)i));
-  for (int i = 0; i < kThreads; i++) pthread_join(threads[i], NULL);
+  for (size_t i = 1; i < kThreads; i++) CHECK(!pthread_create(&threads[i], NULL, work, (void *)i));
+  work(NULL);
+  for (int i = 1; i < kThreads; i++) pthread_join(threads[i], NULL);
   for (int i = 0; i < kShared; i++) free(shared[i].p);
   /* Freed objects of 112 bytes make room for half as many of 224. */
   enum { kMany = 300000 };

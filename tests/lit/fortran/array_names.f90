@@ -5,13 +5,13 @@
 ! REQUIRES: flang, llvm-22
 ! RUN: %flang -O2 -S -emit-llvm -o - %s | FileCheck %s
 ! RUN: %flang -O2 -g -S -emit-llvm -o - %s | FileCheck --check-prefixes=CHECK,DEBUG %s
-! CHECK-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}zen4\00first\00
-! CHECK-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}zen4\00second\00
-! CHECK-DAG: c"_QMarraysPmake\00{{.*(malloc|aligned_alloc)}}\00{{.*}}zen4\00field\00
-! DEBUG-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}zen4\00cells%x\00
-! DEBUG-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}zen4\00cells%y\00
-! DEBUG-DAG: c"work_\00{{.*}}zen4\00given\00
-! DEBUG-DAG: c"work_\00{{.*}}zen4\00local\00
+! CHECK-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}\00first\00
+! CHECK-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}\00second\00
+! CHECK-DAG: c"_QMarraysPmake\00{{.*(malloc|aligned_alloc)}}\00{{.*}}\00field\00
+! DEBUG-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}\00cells%x\00
+! DEBUG-DAG: c"_QQmain\00{{.*(malloc|aligned_alloc)}}\00{{.*}}\00cells%y\00
+! DEBUG-DAG: c"work_\00{{.*}}\00given\00
+! DEBUG-DAG: c"work_\00{{.*}}\00local\00
 module arrays
   real(8), allocatable :: field(:)
 contains
