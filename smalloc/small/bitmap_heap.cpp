@@ -33,9 +33,9 @@ bool BitmapHeap::start(Region &region, size_t main_bytes) {
   return true;
 }
 
-/// Returns the calling thread's cache, made at its first refill; nullptr: it may have none. Only the
-/// main thread has one: there is one lock, and at random replacement jemalloc's caches, which serve
-/// other threads, are faster.
+/// Returns the calling thread's cache, made at its first refill; nullptr: it may have none. Only
+/// the main thread has one: there is one lock, and at random replacement jemalloc's caches, which
+/// serve other threads, are faster.
 BitmapCache *BitmapHeap::make_cache() {
   if (t_cache || t_without_cache)
     return t_cache;
@@ -168,8 +168,8 @@ void *BitmapHeap::refill(unsigned n) {
   return objects[0];
 }
 
-/// Frees the object, and joins it with its free neighbours. An empty span that is not kept is put in
-/// front of the list `unused`. False: no live object starts at `p`.
+/// Frees the object, and joins it with its free neighbours. An empty span that is not kept is put
+/// in front of the list `unused`. False: no live object starts at `p`.
 bool BitmapHeap::give(void *p, FreeRun *&unused) {
   BitmapSpan *span = BitmapSpan::of(p);
   const unsigned n = span->granules_of(p);

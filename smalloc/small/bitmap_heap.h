@@ -39,8 +39,8 @@ class BitmapHeap {
 public:
   static constexpr size_t kMostBytes = 8192;
 
-  /// Stores the table of spans. False: no memory for it; the heap then serves nothing. `main_bytes`:
-  /// the part of the region that the private jemalloc's arenas take their extents from.
+  /// Stores the table of spans. False: no memory for it; the heap then serves nothing.
+  /// `main_bytes`: the part of the region that the private jemalloc's arenas take extents from.
   bool start(Region &region, size_t main_bytes);
   bool runs() const { return folded(covered_bytes_) != 0; }
   /// True if `p`, `offset` bytes from the region's start, lies in a span.
