@@ -148,7 +148,7 @@ public:
   /// Allocates from the bitmap heap, which a process starts when it is no longer small. nullptr:
   /// the program's malloc has to serve. REQUIRES: 0 < bytes <= BitmapHeap::kMostBytes.
   void *bitmap_allocate(size_t bytes) {
-    if (SMALLOC_LIKELY(g_bitmap_heap.runs()))
+    if (SMALLOC_LIKELY(g_bitmap_heap.is_open()))
       return g_bitmap_heap.allocate(bytes);
     return stays_small(bytes) ? nullptr : first_bitmap_allocate(bytes);
   }

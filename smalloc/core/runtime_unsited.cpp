@@ -139,7 +139,9 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
     return false;
   if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
     return true;
-  const uint64_t spent = max_of(bytes, kLeastChunkBytes) +
+  // A big object is not counted: after one of 256 MiB, looks would be 16 MiB apart, and small objects
+  // would stay in the program's malloc meanwhile.
+  const uint64_t spent = (bytes < kSuperpageBytes ? max_of(bytes, kLeastChunkBytes) : 0) +
                          (t_small.early_left ? kAddEveryBytes - t_small.early_left : 0),
                  requested = g_early_bytes.fetch_add(spent, std::memory_order_relaxed) + spent;
   t_small.early_left = kAddEveryBytes;
@@ -166,6 +168,7 @@ void *Runtime::first_bitmap_allocate(size_t bytes) {
   if (strategy_ != HeapStrategy::kAuto || (!ready() && !wait_for_start()) || !sites_served_ ||
       !g_small.start())
     return nullptr;
+  g_bitmap_heap.open();
   return g_bitmap_heap.allocate(bytes);
 }
 

@@ -137,7 +137,7 @@ bool BitmapHeap::grow() {
 }
 
 void *BitmapHeap::refill(unsigned n) {
-  if (covered_bytes_.load(std::memory_order_acquire) == 0 || !g_small.ready())
+  if (!open_.load(std::memory_order_acquire))
     return nullptr;
   KeepErrno keep;
   BitmapCache *cache = make_cache();

@@ -42,7 +42,9 @@ public:
   /// Stores the table of spans. False: no memory for it; the heap then serves nothing.
   /// `main_bytes`: the part of the region that the private jemalloc's arenas take extents from.
   bool start(Region &region, size_t main_bytes);
-  bool runs() const { return folded(covered_bytes_) != 0; }
+  /// Lets allocate() serve: the small heap, which the spans come from, has started.
+  void open() { open_.store(folded(covered_bytes_) != 0, std::memory_order_release); }
+  bool is_open() const { return folded(open_); }
   /// True if `p`, `offset` bytes from the region's start, lies in a span.
   bool owns(size_t offset) const {
     return offset < folded(covered_bytes_) &&
@@ -119,6 +121,7 @@ private:
   Region *region_ = nullptr;
   std::atomic<uint8_t> *spans_ = nullptr; ///< by offset in the region: true for a span
   std::atomic<size_t> covered_bytes_{0};  ///< 0: does not run
+  std::atomic<bool> open_{false};
   SpinLock lock_;
   FreeRun *list_[kLists] = {};
   uint64_t filled_[(kLists + 63) / 64] = {}; ///< bit per list: not empty
