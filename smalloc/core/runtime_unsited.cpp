@@ -139,8 +139,8 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
     return false;
   if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
     return true;
-  // A big object is not counted: after one of 256 MiB, looks would be 16 MiB apart, and small objects
-  // would stay in the program's malloc meanwhile.
+  // A big object is not counted: after one of 256 MiB, looks would be 16 MiB apart, and small
+  // objects would stay in the program's malloc meanwhile.
   const uint64_t spent = (bytes < kSuperpageBytes ? max_of(bytes, kLeastChunkBytes) : 0) +
                          (t_small.early_left ? kAddEveryBytes - t_small.early_left : 0),
                  requested = g_early_bytes.fetch_add(spent, std::memory_order_relaxed) + spent;
