@@ -137,6 +137,7 @@ void Runtime::switch_off(const char *why) {
   g_malloc_entry.cached_below.store(0, std::memory_order_relaxed);
   g_malloc_entry.larger_cached_below.store(0, std::memory_order_relaxed);
   g_malloc_entry.foreign_below.store(SIZE_MAX, std::memory_order_relaxed);
+  g_bitmap_heap.close();
   if (why && !warned_.exchange(true))
     warn(Text(why));
 }

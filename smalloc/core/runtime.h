@@ -133,10 +133,11 @@ public:
     return bytes < kSuperpageBytes &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & (kSmall | kOthers)) == kSmall;
   }
-  /// True if the request goes where freed neighbours are joined. Not in a thread that malloc does
-  /// not serve below the break: at random replacement jemalloc's cache is faster than both.
+  /// True if the request goes where freed neighbours are joined: to the bitmap heap, or to the
+  /// program's malloc if that serves the thread below the break.
   static bool joins(const smalloc_cell *cell, size_t bytes) {
-    return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) && !t_small.other_arena &&
+    return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) &&
+           !(bytes <= BitmapHeap::kMostBytes ? t_small.no_bitmap : t_small.other_arena) &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
   /// True if the request goes there from any caller. Not for zeroed memory: glibc's calloc writes
@@ -159,9 +160,10 @@ public:
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
     void *p = bytes <= BitmapHeap::kMostBytes ? bitmap_allocate(bytes) : nullptr;
     const bool ours = p != nullptr;
-    if (!ours && bytes <= BitmapHeap::kMostBytes && SMALLOC_UNLIKELY(t_small.other_arena))
-      p = site_allocate(cell, bytes, kMallocAlignment, false); // no longer from here
-    if (!p)
+    if (!ours && bytes <= BitmapHeap::kMostBytes && SMALLOC_UNLIKELY(t_small.no_bitmap))
+      if (void *q = site_allocate(cell, bytes, kMallocAlignment, false))
+        return q; // and later requests do not come here
+    if (!ours)
       p = g_next.malloc(bytes);
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
     if (SMALLOC_UNLIKELY(t_small.joined_bytes >= JoiningHeap::kLookBytes))

@@ -188,7 +188,7 @@ void *Runtime::copy_of_big(const void *p, size_t bytes) {
 void *Runtime::resize_in_bitmap_heap(void *p, size_t bytes) {
   if (void *r = g_bitmap_heap.resize(p, bytes))
     return r;
-  void *r = bytes <= BitmapHeap::kMostBytes && JoiningHeap::takes(bytes)
+  void *r = bytes <= BitmapHeap::kMostBytes && JoiningHeap::takes(bytes) && g_bitmap_heap.is_open()
                 ? g_bitmap_heap.allocate(bytes)
                 : nullptr;
   if (r) {

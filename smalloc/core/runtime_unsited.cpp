@@ -161,8 +161,9 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
 
 /// Starts the heaps if the process has outgrown the program's malloc, and allocates.
 void *Runtime::first_bitmap_allocate(size_t bytes) {
-  if (is_off() || (!g_small.ready() && !outgrown_.load(std::memory_order_relaxed) &&
-                   !outgrows_program_malloc(bytes)))
+  if (is_off() || (running() && !g_bitmap_heap.can_open()) ||
+      (!g_small.ready() && !outgrown_.load(std::memory_order_relaxed) &&
+       !outgrows_program_malloc(bytes)))
     return nullptr;
   options();
   if (strategy_ != HeapStrategy::kAuto || (!ready() && !wait_for_start()) || !sites_served_ ||

@@ -75,11 +75,13 @@ __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *c
              ? nullptr
              : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
-/// At a site whose sizes vary, jemalloc's cache serves arrays that double as they grow, and threads
-/// whose malloc is not below the break.
+/// At a site whose sizes vary, jemalloc's cache serves arrays that double as they grow, and all
+/// threads but the main one.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
-    if (!smalloc::t_small.other_arena && smalloc::JoiningHeap::takes(bytes))
+    if (smalloc::JoiningHeap::takes(bytes) &&
+        !(bytes <= smalloc::BitmapHeap::kMostBytes ? smalloc::t_small.no_bitmap
+                                                   : smalloc::t_small.other_arena))
       return allocate_at_joining(cell, bytes);
     if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
       return allocate_at_direct(bytes, cell);

@@ -41,12 +41,14 @@ BitmapCache *BitmapHeap::make_cache() {
     return t_cache;
   t_without_cache = true; // pthread_setspecific may allocate
   if (gettid() != getpid()) {
-    t_small.other_arena = true;
+    t_small.no_bitmap = true;
     return nullptr;
   }
   auto *cache = static_cast<BitmapCache *>(g_small.allocate_zeroed(sizeof(BitmapCache)));
-  if (!cache)
+  if (!cache) {
+    t_without_cache = false; // the next refill tries again
     return nullptr;
+  }
   if (pthread_setspecific(g_cache_key, cache) != 0) {
     g_small.release(cache);
     return nullptr;
@@ -123,14 +125,12 @@ bool BitmapHeap::grow() {
   if (!span)
     return false;
   const size_t offset = reinterpret_cast<uintptr_t>(span) - region_->start();
-  if (offset >= covered_bytes_.load(std::memory_order_relaxed)) { // jemalloc's arena 0
-    g_small.release(span);
-    return false;
-  }
   FreeRun *run = span->init();
   spans_[offset / BitmapSpan::kBytes].store(1, std::memory_order_relaxed);
   SpinGuard guard(lock_);
   insert(run, span->free_granules());
+  if (!spare_) // until an object is taken from it
+    spare_ = span;
   span_count_++;
   free_granules_ += span->free_granules();
   return true;
@@ -141,7 +141,7 @@ void *BitmapHeap::refill(unsigned n) {
     return nullptr;
   KeepErrno keep;
   BitmapCache *cache = make_cache();
-  if (t_small.other_arena)
+  if (t_small.no_bitmap)
     return nullptr;
   if (n > BitmapCache::kMostGranules)
     cache = nullptr;
@@ -238,11 +238,17 @@ void BitmapHeap::release_slowly(void *p, unsigned n) {
   FreeRun *unused = nullptr;
   {
     SpinGuard guard(lock_);
-    if (cache && cache->count[n] >= cache->limit(n))
+    if (cache && cache->count[n] >= cache->limit(n)) {
+      cache->returned_bytes += (cache->count[n] - cache->limit(n) / 2) * n *
+                               static_cast<uint32_t>(BitmapSpan::kGranuleBytes);
       return_list(*cache, n, cache->limit(n) / 2, unused);
+    }
     give(p, unused);
   }
   return_spans(unused);
+  // A program that only frees leaves no cached objects that keep their spans.
+  if (cache && cache->returned_bytes >= BitmapCache::kSweepBytes)
+    sweep();
 }
 
 void *BitmapHeap::resize(void *p, size_t bytes) {
@@ -273,6 +279,7 @@ void BitmapHeap::sweep() {
   if (!cache)
     return;
   KeepErrno keep;
+  cache->returned_bytes = 0;
   FreeRun *unused = nullptr;
   {
     SpinGuard guard(lock_);

@@ -27,6 +27,9 @@ struct BitmapCache {
   unsigned batch(unsigned n) const { return batch_less_one[n] + 1u; }
   /// Objects above which half of a list is returned.
   unsigned limit(unsigned n) const { return 2 * batch(n); }
+  /// Bytes that frees have returned since the last sweep.
+  uint32_t returned_bytes;
+  static constexpr uint32_t kSweepBytes = 256u << 10;
   void double_batch(unsigned n) {
     const unsigned fit = kBatchBytes / static_cast<unsigned>(BitmapSpan::kGranuleBytes) / n,
                    most = fit > kMostBatch ? kMostBatch : fit, twice = 2 * batch(n);
@@ -43,8 +46,20 @@ public:
   /// `main_bytes`: the part of the region that the private jemalloc's arenas take extents from.
   bool start(Region &region, size_t main_bytes);
   /// Lets allocate() serve: the small heap, which the spans come from, has started.
-  void open() { open_.store(folded(covered_bytes_) != 0, std::memory_order_release); }
+  void open() {
+    if (can_open())
+      open_.store(true, std::memory_order_release);
+    if (closed_.load())
+      open_.store(false);
+  }
+  /// Ends allocation for good: a free of the process does not know the objects.
+  void close() {
+    closed_.store(true);
+    open_.store(false);
+  }
   bool is_open() const { return folded(open_); }
+  /// False: start() has not run, or has failed.
+  bool can_open() const { return folded(covered_bytes_) != 0; }
   /// True if `p`, `offset` bytes from the region's start, lies in a span.
   bool owns(size_t offset) const {
     return offset < folded(covered_bytes_) &&
@@ -80,7 +95,7 @@ public:
     return BitmapSpan::of(p)->granules_of(p) * BitmapSpan::kGranuleBytes;
   }
   /// Returns cached objects of sizes that the calling thread requests rarely. To be called after
-  /// each 256 KiB of requests.
+  /// each BitmapCache::kSweepBytes of requests; frees that return as much call it, too.
   void sweep();
   /// Returns the calling thread's cached objects, and unused spans to jemalloc.
   void trim();
@@ -121,7 +136,7 @@ private:
   Region *region_ = nullptr;
   std::atomic<uint8_t> *spans_ = nullptr; ///< by offset in the region: true for a span
   std::atomic<size_t> covered_bytes_{0};  ///< 0: does not run
-  std::atomic<bool> open_{false};
+  std::atomic<bool> open_{false}, closed_{false};
   SpinLock lock_;
   FreeRun *list_[kLists] = {};
   uint64_t filled_[(kLists + 63) / 64] = {}; ///< bit per list: not empty

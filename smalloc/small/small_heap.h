@@ -39,6 +39,7 @@ struct SmallThread {
   uint32_t joined_bytes; ///< requested from the program's malloc since the last look (JoiningHeap)
   /// The program's malloc serves this thread from an arena without superpages (JoiningHeap).
   bool other_arena;
+  bool no_bitmap; ///< the bitmap heap does not serve this thread
   /// Bytes that the thread may still request before it looks again at the process' size, while that
   /// is small (Runtime::stays_small); 0: it has not looked yet.
   uint32_t early_left;

@@ -87,6 +87,17 @@ int main(void) {
   for (int i = 0; i < kMany / 2; i++) CHECK((many[i] = memset(take(224), 1, 224)));
   printf("grown %d\n", (int)(status_kb("VmRSS:") > before + before / 50 + 1024));
   for (int i = 0; i < kMany / 2; i++) free(many[i]);
+  /* Objects of many sizes, freed in an order of no address: cached ones keep few spans. */
+  unsigned state = 5;
+  for (int i = 0; i < kMany / 4; i++) CHECK((many[i] = memset(take(17 + next_of(&state) % 1500), 1, 17)));
+  for (int i = kMany / 4 - 1; i > 0; i--) {
+    int k = (int)(next_of(&state) % (unsigned)(i + 1));
+    void *p = many[k];
+    many[k] = many[i];
+    free(p);
+  }
+  for (int i = 0; i < 200; i++) { free(malloc(100000)); usleep(10000); } /* decay */
+  printf("freed %d\n", (int)(status_kb("VmRSS:") > before - 16 * 1024));
   smalloc_trim();
   printf("kept %d\n", (int)(status_kb("VmRSS:") > before - 24 * 1024));
   return 0;
@@ -95,6 +106,7 @@ C
 expect_status 0 timeout 300 ./varying
 expect_match out '^ours 1 usable 1008$'
 expect_match out '^grown 0$'
+expect_match out '^freed 0$'
 expect_match out '^kept 0$'
 SMALLOC_CONF=pages:base expect_status 0 timeout 300 ./varying
 SMALLOC_CONF=stats:exit expect_status 0 timeout 300 ./varying
