@@ -133,11 +133,14 @@ public:
     return bytes < kSuperpageBytes &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & (kSmall | kOthers)) == kSmall;
   }
-  /// True if the request goes where freed neighbours are joined: to the bitmap heap, or to the
-  /// program's malloc if that serves the thread below the break.
+  /// True if requests of this size at sites of varying sizes go where freed neighbours are joined:
+  /// to the bitmap heap, or to the program's malloc if that serves the thread below the break.
+  static bool joins(size_t bytes) {
+    return JoiningHeap::takes(bytes) &&
+           !(bytes <= BitmapHeap::kMostBytes ? t_small.no_bitmap : t_small.other_arena);
+  }
   static bool joins(const smalloc_cell *cell, size_t bytes) {
-    return bytes < kSuperpageBytes && JoiningHeap::takes(bytes) &&
-           !(bytes <= BitmapHeap::kMostBytes ? t_small.no_bitmap : t_small.other_arena) &&
+    return bytes < kSuperpageBytes && joins(bytes) &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
   /// True if the request goes there from any caller. Not for zeroed memory: glibc's calloc writes

@@ -21,14 +21,14 @@ constexpr size_t kMostCopied = size_t{16} << 20;
 } // namespace
 
 void Runtime::release(void *p) {
-  if (SMALLOC_LIKELY(g_range.offset(p) < g_range.main_heap_bytes.load(std::memory_order_relaxed)) &&
-      SMALLOC_LIKELY(!g_bitmap_heap.owns(g_range.offset(p)))) {
+  const size_t offset = g_range.offset(p);
+  if (SMALLOC_UNLIKELY(g_bitmap_heap.owns(offset)))
+    return g_bitmap_heap.release(p);
+  if (SMALLOC_LIKELY(offset < g_range.main_heap_bytes.load(std::memory_order_relaxed))) {
     g_small.release(p);
     return;
   }
   auto at = reinterpret_cast<uintptr_t>(p);
-  if (g_bitmap_heap.owns(g_range.offset(p)))
-    return g_bitmap_heap.release(p);
   if (at < region_.slice_start(Slice::kBigBase)) {
     ObjectNote note;
     if (g_accounts.tracks_small() && !may_end("free", p, note))

@@ -79,9 +79,7 @@ __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *c
 /// threads but the main one.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
-    if (smalloc::JoiningHeap::takes(bytes) &&
-        !(bytes <= smalloc::BitmapHeap::kMostBytes ? smalloc::t_small.no_bitmap
-                                                   : smalloc::t_small.other_arena))
+    if (smalloc::Runtime::joins(bytes))
       return allocate_at_joining(cell, bytes);
     if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
       return allocate_at_direct(bytes, cell);

@@ -48,8 +48,8 @@ public:
   /// Lets allocate() serve: the small heap, which the spans come from, has started.
   void open() {
     if (can_open())
-      open_.store(true, std::memory_order_release);
-    if (closed_.load())
+      open_.store(true);
+    if (closed_.load()) // close() may have run in between
       open_.store(false);
   }
   /// Ends allocation for good: a free of the process does not know the objects.
