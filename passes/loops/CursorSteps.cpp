@@ -18,6 +18,22 @@ namespace {
 /// Assumed length of consecutive records of varying length.
 constexpr int64_t RecordBytes = 64;
 
+/// A walk from a phi's values of the next iteration back to the phi.
+struct OffsetWalk {
+  OffsetWalk(const PHINode *Phi, const Loop *L) {
+    for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
+      if (L->contains(Phi->getIncomingBlock(I)))
+        Stack.push_back({Phi->getIncomingValue(I), 0});
+  }
+  /// Keeps the longest step.
+  void arrive(int64_t Offset) {
+    if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
+      Step = Offset;
+  }
+  SmallVector<std::pair<const Value *, int64_t>, 16> Stack; ///< values, and the offsets so far
+  std::optional<int64_t> Step;
+};
+
 /// True if \p By, a number of bytes, is not negative and either a constant or read from the record
 /// at \p Place.
 bool isRecordLength(const Value *By, const Value *Place, unsigned Depth = 0) {
@@ -78,18 +94,14 @@ bool chasesItself(const PHINode *Phi, const Loop *L) {
 std::optional<int64_t> appendStep(const PHINode *Phi, const Loop *L, const DataLayout &DL) {
   if (!Phi->getType()->isPointerTy())
     return std::nullopt;
-  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
+  OffsetWalk Walk(Phi, L);
+  auto &[Stack, Step] = Walk;
   SmallPtrSet<const Value *, 32> Seen;
-  std::optional<int64_t> Step;
   bool Allocates = false;
-  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
-    if (L->contains(Phi->getIncomingBlock(I)))
-      Stack.push_back({Phi->getIncomingValue(I), 0});
   while (!Stack.empty()) {
     auto [V, Offset] = Stack.pop_back_val();
     if (V == Phi) {
-      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
-        Step = Offset;
+      Walk.arrive(Offset);
       continue;
     }
     if (!Seen.insert(V).second)
@@ -121,17 +133,13 @@ std::optional<int64_t> nowAndThenStep(const PHINode *Phi, const Loop *L, const D
   const bool Cursor = Phi->getType()->isPointerTy();
   if (!Cursor && (!Phi->getType()->isIntegerTy() || Phi->getType()->getIntegerBitWidth() > 64))
     return std::nullopt;
-  SmallVector<std::pair<const Value *, int64_t>, 16> Stack;
+  OffsetWalk Walk(Phi, L);
+  auto &[Stack, Step] = Walk;
   SmallPtrSet<const Value *, 32> Seen;
-  std::optional<int64_t> Step;
-  for (unsigned I = 0; I < Phi->getNumIncomingValues(); ++I)
-    if (L->contains(Phi->getIncomingBlock(I)))
-      Stack.push_back({Phi->getIncomingValue(I), 0});
   while (!Stack.empty()) {
     auto [V, Offset] = Stack.pop_back_val();
     if (V == Phi) {
-      if (Offset != 0 && (!Step || std::abs(Offset) > std::abs(*Step)))
-        Step = Offset;
+      Walk.arrive(Offset);
       continue;
     }
     auto *I = dyn_cast<Instruction>(V);
