@@ -215,7 +215,6 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
     count_requested(cell, requested);
   t_small.joined_bytes = 0;
   if (!p) { // the bitmap heap served
-    g_bitmap_heap.sweep();
     if (__smalloc_v1_pending)
       promote_by_time();
     return;

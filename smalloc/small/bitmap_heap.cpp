@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // bitmap_heap.cpp moves objects between threads' caches and free runs. A request takes the shortest
-// run that is long enough (best fit). No call to jemalloc is made under the lock: at a fork
-// jemalloc's locks are taken independently of this one.
+// listed run that is long enough (best fit). Freed granules join the listed runs when requests need
+// them: a program that only frees lists nothing. No call to jemalloc is made under the lock: at a
+// fork jemalloc's locks are taken independently of this one.
 #include "smalloc/small/bitmap_heap.h"
 
 #include "smalloc/base/keep_errno.h"
@@ -64,7 +65,7 @@ void BitmapHeap::end_cache(void *value) {
   g_small.release(value);
 }
 
-/// Precondition of this and the following functions but grow() and return_spans(): lock_ is held.
+/// Precondition of the following functions but grow(), refill() and return_spans(): lock_ is held.
 void BitmapHeap::insert(FreeRun *run, unsigned length) {
   const unsigned k = list_of(length);
   run->previous = nullptr;
@@ -105,15 +106,14 @@ unsigned BitmapHeap::take(unsigned n, unsigned most, void **objects) {
     auto *at = reinterpret_cast<char *>(run);
     BitmapSpan *span = BitmapSpan::of(run);
     remove(run, length);
-    span->mark_objects(run, n, count);
+    if (FreeRun *rest = span->take(run, length, n, count))
+      insert(rest, length - count * n);
     for (unsigned k = 0; k < count; k++, at += n * BitmapSpan::kGranuleBytes)
       objects[taken++] = at;
-    if (const unsigned rest = length - count * n)
-      insert(BitmapSpan::write_run(at, rest), rest);
     if (span == spare_)
       spare_ = nullptr;
   }
-  free_granules_ -= uint64_t{taken} * n;
+  listed_granules_ -= uint64_t{taken} * n;
   return taken;
 }
 
@@ -132,8 +132,58 @@ bool BitmapHeap::grow() {
   if (!spare_) // until an object is taken from it
     spare_ = span;
   span_count_++;
-  free_granules_ += span->free_granules();
+  listed_granules_ += span->free_granules();
   return true;
+}
+
+/// Lists the free granules that are in no listed run, joined with the runs beside them.
+void BitmapHeap::list_unlisted() {
+  while (BitmapSpan *span = unlisted_spans_) {
+    unlist_span(span);
+    for (unsigned from = 0, length;;) {
+      void *start = span->next_unlisted(from, length);
+      if (!length)
+        break;
+      char *end = static_cast<char *>(start) + length * BitmapSpan::kGranuleBytes;
+      if (FreeRun *after = span->run_at(end)) {
+        const unsigned more = BitmapSpan::length_of(after);
+        remove(after, more);
+        length += more;
+      }
+      if (FreeRun *before = span->run_before(start)) {
+        const unsigned more = BitmapSpan::length_of(before);
+        remove(before, more);
+        length += more;
+        start = before;
+      }
+      insert(span->list_run(start, length), length);
+    }
+  }
+  listed_granules_ += unlisted_granules_;
+  unlisted_granules_ = 0;
+}
+
+/// Takes the span out of the list of those with free granules that are in no listed run.
+void BitmapHeap::unlist_span(BitmapSpan *span) {
+  if (span->next_unlisted_span)
+    span->next_unlisted_span->previous_unlisted_span = span->previous_unlisted_span;
+  if (span->previous_unlisted_span)
+    span->previous_unlisted_span->next_unlisted_span = span->next_unlisted_span;
+  else
+    unlisted_spans_ = span->next_unlisted_span;
+  span->in_unlisted_list = false;
+}
+
+/// Notes that `n` granules of the span are free and in no listed run.
+void BitmapHeap::add_unlisted(BitmapSpan *span, unsigned n) {
+  unlisted_granules_ += n;
+  if (span->in_unlisted_list)
+    return;
+  span->in_unlisted_list = true;
+  span->previous_unlisted_span = nullptr;
+  if ((span->next_unlisted_span = unlisted_spans_))
+    unlisted_spans_->previous_unlisted_span = span;
+  unlisted_spans_ = span;
 }
 
 void *BitmapHeap::refill(unsigned n) {
@@ -143,15 +193,20 @@ void *BitmapHeap::refill(unsigned n) {
   BitmapCache *cache = make_cache();
   if (t_small.no_bitmap)
     return nullptr;
-  if (n > BitmapCache::kMostGranules)
-    cache = nullptr;
   void *objects[BitmapCache::kMostBatch];
   const unsigned most = cache ? cache->batch(n) : 1;
   unsigned taken = 0;
   for (;;) {
     {
       SpinGuard guard(lock_);
+      const uint64_t limit = most_unlisted();
+      if (unlisted_granules_ >= limit)
+        list_unlisted();
       taken = take(n, most, objects);
+      if (!taken && unlisted_granules_ >= limit / kWorthListing) {
+        list_unlisted();
+        taken = take(n, most, objects);
+      }
     }
     if (taken)
       break;
@@ -163,62 +218,69 @@ void *BitmapHeap::refill(unsigned n) {
   for (unsigned k = taken; k-- > 1;) { // the lowest address is served first
     *static_cast<void **>(objects[k]) = cache->head[n];
     cache->head[n] = objects[k];
-    cache->count[n]++;
+    cache->granules += n;
   }
   return objects[0];
 }
 
-/// Frees the object, and joins it with its free neighbours. An empty span that is not kept is put
-/// in front of the list `unused`. False: no live object starts at `p`.
-bool BitmapHeap::give(void *p, FreeRun *&unused) {
+/// Frees the object. An empty span that is not kept is put in front of the list `unused`. False: no
+/// live object starts at `p`.
+bool BitmapHeap::give(void *p, unsigned n, FreeRun *&unused) {
   BitmapSpan *span = BitmapSpan::of(p);
-  const unsigned n = span->granules_of(p);
   if (!n || !span->starts_object(p))
     return false;
-  void *start = p;
-  unsigned length = n;
-  if (FreeRun *after = span->run_at(static_cast<char *>(p) + n * BitmapSpan::kGranuleBytes)) {
-    const unsigned more = BitmapSpan::length_of(after);
-    remove(after, more);
-    length += more;
-  }
-  if (FreeRun *before = span->run_before(p)) {
-    const unsigned more = BitmapSpan::length_of(before);
-    remove(before, more);
-    length += more;
-    start = before;
-  }
-  span->clear_object(p, n);
-  insert(BitmapSpan::write_run(start, length), length);
-  free_granules_ += n;
-  if (!span->is_empty())
-    return true;
-  if (spare_)
+  span->free_object(p, n);
+  add_unlisted(span, n);
+  if (span->is_empty())
     remove_span(span, unused);
-  else
-    spare_ = span;
   return true;
 }
 
-/// Takes an empty span out of the heap.
+/// Takes an empty span out of the heap, or keeps it as the spare one.
 void BitmapHeap::remove_span(BitmapSpan *span, FreeRun *&unused) {
-  const unsigned free = span->free_granules();
-  FreeRun *run = span->first_run();
-  remove(run, free);
+  uint64_t listed = 0;
+  for (unsigned from = 0, length;;) {
+    FreeRun *run = span->next_run(from, length);
+    if (!length)
+      break;
+    remove(run, length);
+    listed += length;
+  }
+  listed_granules_ -= listed;
+  unlisted_granules_ -= span->free_granules() - listed;
+  if (span->in_unlisted_list)
+    unlist_span(span);
+  FreeRun *run = span->init();
+  if (!spare_) {
+    spare_ = span;
+    insert(run, span->free_granules());
+    listed_granules_ += span->free_granules();
+    return;
+  }
+  if (span == spare_)
+    spare_ = nullptr;
   span_count_--;
-  free_granules_ -= free;
   run->next = unused;
   unused = run;
 }
 
-/// Returns objects of a list of the thread's cache until `keep` are left.
-void BitmapHeap::return_list(BitmapCache &cache, unsigned n, unsigned keep, FreeRun *&unused) {
-  while (cache.count[n] > keep) {
-    void *p = cache.head[n];
-    cache.head[n] = *static_cast<void **>(p);
-    cache.count[n]--;
-    give(p, unused);
+/// Returns all objects of the thread's cache.
+void BitmapHeap::return_cached(BitmapCache &cache, FreeRun *&unused) {
+  for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++) {
+    cache.batch_less_one[n] /= 2;
+    while (void *p = cache.head[n]) {
+      cache.head[n] = *static_cast<void **>(p);
+      give(p, n, unused);
+    }
   }
+  cache.granules = 0;
+}
+
+/// Most free granules in no listed run, when a request needs some.
+uint64_t BitmapHeap::most_unlisted() const {
+  const uint64_t live = span_count_ * BitmapSpan::kGranules - listed_granules_ - unlisted_granules_;
+  return max_of(kLeastUnlistedBytes / BitmapSpan::kGranuleBytes,
+                min_of(live / kLiveShare, kMostUnlistedBytes / BitmapSpan::kGranuleBytes));
 }
 
 /// Returns empty spans, linked through their runs, to jemalloc.
@@ -234,21 +296,15 @@ void BitmapHeap::return_spans(FreeRun *unused) {
 
 void BitmapHeap::release_slowly(void *p, unsigned n) {
   KeepErrno keep;
-  BitmapCache *cache = n - 1 < BitmapCache::kMostGranules ? make_cache() : nullptr;
+  BitmapCache *cache = make_cache();
   FreeRun *unused = nullptr;
   {
     SpinGuard guard(lock_);
-    if (cache && cache->count[n] >= cache->limit(n)) {
-      cache->returned_bytes += (cache->count[n] - cache->limit(n) / 2) * n *
-                               static_cast<uint32_t>(BitmapSpan::kGranuleBytes);
-      return_list(*cache, n, cache->limit(n) / 2, unused);
-    }
-    give(p, unused);
+    if (cache)
+      return_cached(*cache, unused);
+    give(p, n, unused);
   }
   return_spans(unused);
-  // A program that only frees leaves no cached objects that keep their spans.
-  if (cache && cache->returned_bytes >= BitmapCache::kSweepBytes)
-    sweep();
 }
 
 void *BitmapHeap::resize(void *p, size_t bytes) {
@@ -258,38 +314,23 @@ void *BitmapHeap::resize(void *p, size_t bytes) {
   const unsigned n = granules(bytes), had = span->granules_of(p);
   if (n == had)
     return p;
-  char *end = static_cast<char *>(p) + had * BitmapSpan::kGranuleBytes,
-       *new_end = static_cast<char *>(p) + n * BitmapSpan::kGranuleBytes;
   SpinGuard guard(lock_);
-  FreeRun *run = span->run_at(end);
-  const unsigned behind = run ? BitmapSpan::length_of(run) : 0;
-  if (n > had + behind)
-    return nullptr;
-  if (run)
+  if (n > had) {
+    char *end = static_cast<char *>(p) + had * BitmapSpan::kGranuleBytes;
+    FreeRun *run = span->run_at(end);
+    const unsigned behind = run ? BitmapSpan::length_of(run) : 0;
+    if (n > had + behind)
+      return nullptr;
     remove(run, behind);
-  span->move_end(p, had, n);
-  if (const unsigned rest = had + behind - n)
-    insert(BitmapSpan::write_run(new_end, rest), rest);
-  free_granules_ += uint64_t{had} - n; // less where the object grows
-  return p;
-}
-
-void BitmapHeap::sweep() {
-  BitmapCache *cache = t_cache;
-  if (!cache)
-    return;
-  KeepErrno keep;
-  cache->returned_bytes = 0;
-  FreeRun *unused = nullptr;
-  {
-    SpinGuard guard(lock_);
-    for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++) {
-      cache->batch_less_one[n] /= 2;
-      if (cache->count[n])
-        return_list(*cache, n, cache->batch_less_one[n] ? cache->limit(n) : 0, unused);
-    }
+    if (FreeRun *rest = span->take(run, behind, n - had, 1))
+      insert(rest, behind - (n - had));
+    listed_granules_ -= n - had;
+    span->join_objects(p, had);
+  } else {
+    span->free_end(p, had, n);
+    add_unlisted(span, had - n);
   }
-  return_spans(unused);
+  return p;
 }
 
 void BitmapHeap::trim() {
@@ -300,11 +341,9 @@ void BitmapHeap::trim() {
   {
     SpinGuard guard(lock_);
     if (BitmapCache *cache = t_cache)
-      for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++)
-        return_list(*cache, n, 0, unused);
+      return_cached(*cache, unused);
     if (spare_)
       remove_span(spare_, unused);
-    spare_ = nullptr;
   }
   return_spans(unused);
 }
@@ -312,7 +351,7 @@ void BitmapHeap::trim() {
 void BitmapHeap::statistics(uint64_t &span_bytes, uint64_t &live_bytes) {
   SpinGuard guard(lock_);
   span_bytes = span_count_ * BitmapSpan::kBytes;
-  live_bytes = span_bytes - free_granules_ * BitmapSpan::kGranuleBytes;
+  live_bytes = span_bytes - (listed_granules_ + unlisted_granules_) * BitmapSpan::kGranuleBytes;
 }
 
 } // namespace smalloc

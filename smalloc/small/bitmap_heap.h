@@ -16,23 +16,22 @@
 namespace smalloc {
 
 /// Free objects of one thread, in lists by their granules. A cached object does not join its
-/// neighbours. So a list may only be as long as the thread's requests of that size justify.
+/// neighbours and serves no other size, so the bytes of all lists have a limit, at which all are
+/// returned. They stay in the processor's cache until then.
 struct BitmapCache {
-  static constexpr unsigned kMostGranules = 128; ///< 2 KiB
+  static constexpr unsigned kMostGranules = 512; ///< 8 KiB
   static constexpr unsigned kMostBatch = 32, kBatchBytes = 4096;
+  static constexpr uint32_t kLimitBytes = 64u << 10;
   void *head[kMostGranules + 1];
-  uint8_t count[kMostGranules + 1];
-  /// Objects that the next refill takes less one. Each refill doubles it, each sweep halves it.
+  /// Objects that the next refill takes less one. Each refill doubles it, each return of all
+  /// objects halves it.
   uint8_t batch_less_one[kMostGranules + 1];
+  uint32_t granules; ///< in all lists
   unsigned batch(unsigned n) const { return batch_less_one[n] + 1u; }
-  /// Objects above which half of a list is returned.
-  unsigned limit(unsigned n) const { return 2 * batch(n); }
-  /// Bytes that frees have returned since the last sweep.
-  uint32_t returned_bytes;
-  static constexpr uint32_t kSweepBytes = 256u << 10;
   void double_batch(unsigned n) {
     const unsigned fit = kBatchBytes / static_cast<unsigned>(BitmapSpan::kGranuleBytes) / n,
-                   most = fit > kMostBatch ? kMostBatch : fit, twice = 2 * batch(n);
+                   least = fit ? fit : 1, most = least > kMostBatch ? kMostBatch : least,
+                   twice = 2 * batch(n);
     batch_less_one[n] = static_cast<uint8_t>((twice < most ? twice : most) - 1);
   }
 };
@@ -70,10 +69,10 @@ public:
   void *allocate(size_t bytes) {
     const unsigned n = granules(bytes);
     BitmapCache *cache = t_cache;
-    if (SMALLOC_LIKELY(cache && n <= BitmapCache::kMostGranules))
+    if (SMALLOC_LIKELY(cache != nullptr))
       if (void *p = cache->head[n]) {
         cache->head[n] = *static_cast<void **>(p);
-        cache->count[n]--;
+        cache->granules -= n;
         return p;
       }
     return refill(n);
@@ -83,23 +82,21 @@ public:
     const unsigned n = BitmapSpan::of(p)->granules_of(p);
     BitmapCache *cache = t_cache;
     if (SMALLOC_UNLIKELY(!cache || n - 1 >= BitmapCache::kMostGranules ||
-                         cache->count[n] >= cache->limit(n)))
+                         cache->granules + n >
+                             BitmapCache::kLimitBytes / BitmapSpan::kGranuleBytes))
       return release_slowly(p, n);
     *static_cast<void **>(p) = cache->head[n];
     cache->head[n] = p;
-    cache->count[n]++;
+    cache->granules += n;
   }
   /// Returns the object if it could be resized in place, else nullptr. REQUIRES: owns() its offset.
   void *resize(void *p, size_t bytes);
   size_t usable_bytes(const void *p) const {
     return BitmapSpan::of(p)->granules_of(p) * BitmapSpan::kGranuleBytes;
   }
-  /// Returns cached objects of sizes that the calling thread requests rarely. To be called after
-  /// each BitmapCache::kSweepBytes of requests; frees that return as much call it, too.
-  void sweep();
   /// Returns the calling thread's cached objects, and unused spans to jemalloc.
   void trim();
-  /// Bytes of all spans, and of the objects in them. Those in threads' caches count as objects.
+  /// Bytes of all spans, and of the objects in them. Cached ones count as objects.
   void statistics(uint64_t &span_bytes, uint64_t &live_bytes);
 
   void lock_all() { lock_.lock(); }
@@ -108,7 +105,7 @@ public:
 private:
   /// Free runs by their length in granules: exactly up to kExact, then in steps of kStep. The last
   /// list has all runs that serve any object.
-  static constexpr unsigned kExact = BitmapCache::kMostGranules, kStep = 8,
+  static constexpr unsigned kExact = 128, kStep = 8,
                             kMostGranules = kMostBytes / BitmapSpan::kGranuleBytes,
                             kLists = kExact + (kMostGranules - kExact) / kStep + 1;
   static unsigned list_of(unsigned length) {
@@ -118,13 +115,22 @@ private:
     return static_cast<unsigned>((bytes + BitmapSpan::kGranuleBytes - 1) /
                                  BitmapSpan::kGranuleBytes);
   }
+  /// Freed granules that are in no listed run serve no request. They are listed when a request
+  /// finds more of them than this share of the live ones, within these bounds; and before the heap
+  /// grows, if they are at least 1/kWorthListing of that.
+  static constexpr unsigned kLiveShare = 64, kWorthListing = 4;
+  static constexpr uint64_t kLeastUnlistedBytes = 64u << 10, kMostUnlistedBytes = 4u << 20;
   void *refill(unsigned n);
   void release_slowly(void *p, unsigned n);
   unsigned take(unsigned n, unsigned most, void **objects);
   FreeRun *find(unsigned n) const;
   bool grow();
-  bool give(void *p, FreeRun *&unused);
-  void return_list(BitmapCache &cache, unsigned n, unsigned keep, FreeRun *&unused);
+  bool give(void *p, unsigned n, FreeRun *&unused);
+  void list_unlisted();
+  void unlist_span(BitmapSpan *span);
+  void add_unlisted(BitmapSpan *span, unsigned n);
+  void return_cached(BitmapCache &cache, FreeRun *&unused);
+  uint64_t most_unlisted() const;
   void return_spans(FreeRun *unused);
   void insert(FreeRun *run, unsigned length);
   void remove(FreeRun *run, unsigned length);
@@ -141,7 +147,8 @@ private:
   FreeRun *list_[kLists] = {};
   uint64_t filled_[(kLists + 63) / 64] = {}; ///< bit per list: not empty
   BitmapSpan *spare_ = nullptr;              ///< the one empty span that is kept
-  uint64_t span_count_ = 0, free_granules_ = 0;
+  BitmapSpan *unlisted_spans_ = nullptr;     ///< those with free granules in no listed run
+  uint64_t span_count_ = 0, listed_granules_ = 0, unlisted_granules_ = 0;
 };
 extern BitmapHeap g_bitmap_heap SMALLOC_NEAR;
 

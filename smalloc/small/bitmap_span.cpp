@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bitmap_span.cpp keeps the bits of objects and the lengths of free runs.
+// bitmap_span.cpp keeps the bits of objects and the lengths of listed runs.
 #include "smalloc/small/bitmap_span.h"
 
 #include "smalloc/base/units.h"
@@ -10,14 +10,15 @@ namespace smalloc {
 const unsigned BitmapSpan::kFirst = (sizeof(BitmapSpan) + kGranuleBytes - 1) / kGranuleBytes;
 
 FreeRun *BitmapSpan::init() {
+  in_unlisted_list = false;
   for (Word &word : words_) {
     word.used.store(0, std::memory_order_relaxed);
     word.ends.store(0, std::memory_order_relaxed);
   }
-  set_used(0, kFirst, true);
+  set(0, kFirst, true, false);
   set_end(kFirst - 1, true);
   free_ = kGranules - kFirst;
-  return write_run(address(kFirst), free_);
+  return list_run(address(kFirst), free_);
 }
 
 /// Returns the last granule's second word, where a run of two and more granules repeats its length.
@@ -32,32 +33,39 @@ FreeRun *BitmapSpan::write_run(void *at, unsigned length) {
   return run;
 }
 
+FreeRun *BitmapSpan::list_run(void *at, unsigned length) {
+  set(granule(at), length, false, true);
+  return write_run(at, length);
+}
+
 unsigned BitmapSpan::length_of(const FreeRun *run) {
   const BitmapSpan *span = of(run);
   const unsigned g = granule(run);
-  return g + 1 == kGranules || span->used(g + 1) ? 1 : static_cast<unsigned>(run->length);
+  return g + 1 == kGranules || !span->listed(g + 1) ? 1 : static_cast<unsigned>(run->length);
 }
 
 FreeRun *BitmapSpan::run_before(const void *p) {
   const unsigned g = granule(p);
-  if (used(g - 1)) // granule 0 is in use
+  if (!listed(g - 1)) // granule 0 is in use
     return nullptr;
-  const unsigned length = used(g - 2) ? 1 : static_cast<unsigned>(length_at_end(address(g)));
+  const unsigned length = listed(g - 2) ? static_cast<unsigned>(length_at_end(address(g))) : 1;
   return static_cast<FreeRun *>(address(g - length));
 }
 
 FreeRun *BitmapSpan::run_at(void *p) {
   // One past the span's last granule is the next span's first address.
-  return of(p) != this || used(granule(p)) ? nullptr : static_cast<FreeRun *>(p);
+  return of(p) == this && listed(granule(p)) ? static_cast<FreeRun *>(p) : nullptr;
 }
 
-void BitmapSpan::set_used(unsigned g, unsigned n, bool in_use) {
+void BitmapSpan::set(unsigned g, unsigned n, bool in_use, bool is_end) {
   while (n) {
     const unsigned here = min_of(n, 64 - g % 64);
     const uint64_t bits = (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << g % 64;
-    std::atomic<uint64_t> &word = words_[g / 64].used;
-    const uint64_t old = word.load(std::memory_order_relaxed);
-    word.store(in_use ? old | bits : old & ~bits, std::memory_order_relaxed);
+    Word &word = words_[g / 64];
+    const uint64_t used = word.used.load(std::memory_order_relaxed),
+                   ends = word.ends.load(std::memory_order_relaxed);
+    word.used.store(in_use ? used | bits : used & ~bits, std::memory_order_relaxed);
+    word.ends.store(is_end ? ends | bits : ends & ~bits, std::memory_order_relaxed);
     g += here;
     n -= here;
   }
@@ -73,30 +81,48 @@ bool BitmapSpan::starts_object(const void *p) const {
   return g >= kFirst && used(g) && (ends(g - 1) || !used(g - 1));
 }
 
-void BitmapSpan::mark_objects(void *p, unsigned n, unsigned count) {
-  const unsigned g = granule(p);
+FreeRun *BitmapSpan::take(FreeRun *run, unsigned length, unsigned n, unsigned count) {
+  const unsigned g = granule(run);
+  set(g, n * count, true, false);
   for (unsigned k = 1; k <= count; k++)
     set_end(g + k * n - 1, true);
-  set_used(g, n * count, true);
   free_ -= n * count;
+  return length == n * count ? nullptr : write_run(address(g + n * count), length - n * count);
 }
 
-void BitmapSpan::clear_object(void *p, unsigned n) {
-  const unsigned g = granule(p);
-  set_used(g, n, false);
-  set_end(g + n - 1, false);
+void BitmapSpan::free_object(void *p, unsigned n) {
+  set(granule(p), n, false, false);
   free_ += n;
 }
 
-void BitmapSpan::move_end(void *p, unsigned had, unsigned n) {
+void BitmapSpan::join_objects(void *p, unsigned n) { set_end(granule(p) + n - 1, false); }
+
+void BitmapSpan::free_end(void *p, unsigned had, unsigned n) {
   const unsigned g = granule(p);
   set_end(g + n - 1, true);
-  set_end(g + had - 1, false);
-  if (n > had)
-    set_used(g + had, n - had, true);
-  else
-    set_used(g + n, had - n, false);
+  set(g + n, had - n, false, false);
   free_ += had - n;
+}
+
+void *BitmapSpan::next_free(unsigned &from, unsigned &length, bool in_run) {
+  // Counts the granules from `g` on whose state is the wanted one (or another one).
+  const auto count = [&](unsigned g, bool wanted) {
+    const unsigned start = g;
+    while (g < kGranules) {
+      const Word &word = words_[g / 64];
+      const uint64_t ends = word.ends.load(std::memory_order_relaxed),
+                     is = ~word.used.load(std::memory_order_relaxed) & (in_run ? ends : ~ends),
+                     other = (wanted ? ~is : is) >> g % 64;
+      if (other)
+        return g + static_cast<unsigned>(__builtin_ctzll(other)) - start;
+      g += 64 - g % 64;
+    }
+    return kGranules - start;
+  };
+  const unsigned start = from + count(from, false);
+  length = start < kGranules ? count(start, true) : 0;
+  from = start + length;
+  return address(start);
 }
 
 } // namespace smalloc

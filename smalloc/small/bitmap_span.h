@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // bitmap_span.h describes 256 KiB that are divided among objects of different sizes. Two bits tell
-// of each granule of 16 bytes if it is in use, and if it is the last one of an object. So an object
-// has no header: its size is the distance to the next end bit. A free run keeps its length and its
-// list links in its own memory.
+// the state of each granule of 16 bytes: in an object; an object's last one; free; free and in a
+// listed run. So an object has no header: its size is the distance to the next `ends` bit. A listed
+// run keeps its length and its list links in its own memory. A freed object is not read or written.
 #ifndef SMALLOC_SMALL_BITMAP_SPAN_H
 #define SMALLOC_SMALL_BITMAP_SPAN_H
 
@@ -13,7 +13,7 @@
 
 namespace smalloc {
 
-/// The start of a run of free granules. A run of one granule has no length.
+/// The start of a listed run of free granules. A run of one granule has no length.
 struct FreeRun {
   FreeRun *next, *previous;
   uint64_t length;
@@ -30,35 +30,50 @@ public:
   static BitmapSpan *of(const void *p) {
     return reinterpret_cast<BitmapSpan *>(reinterpret_cast<uintptr_t>(p) & ~(kBytes - 1));
   }
-  /// Makes all granules free. The memory may hold anything before. Returns the run, which is in no
-  /// list yet.
+  /// Makes all granules one listed run. The memory may hold anything before. Returns the run, which
+  /// the caller adds to its list.
   FreeRun *init();
   /// Returns the size of the live object at `p`; 0: no object ends behind `p`. Needs no lock: the
-  /// end bit of a live object does not change.
+  /// bits of a live object do not change.
   unsigned granules_of(const void *p) const;
   /// True if a live object starts at `p`.
   bool starts_object(const void *p) const;
 
-  /// The free run directly in front of `p`, or behind it; nullptr: there is none.
+  static unsigned length_of(const FreeRun *run);
+  /// The listed run directly in front of `p`, or behind it; nullptr: there is none.
   FreeRun *run_before(const void *p);
   FreeRun *run_at(void *p);
-  /// The run behind the header. REQUIRES: is_empty().
-  FreeRun *first_run() { return static_cast<FreeRun *>(address(kFirst)); }
-  static unsigned length_of(const FreeRun *run);
-  /// Makes `length` granules a free run. They keep their bits.
-  static FreeRun *write_run(void *at, unsigned length);
-  /// Marks `count` objects of `n` granules at `p`, or frees the object at `p`.
-  void mark_objects(void *p, unsigned n, unsigned count);
-  void clear_object(void *p, unsigned n);
-  /// Moves the end of the object at `p`, and marks what it gains or loses.
-  void move_end(void *p, unsigned had, unsigned n);
+  /// Makes `length` free granules a listed run. Returns the run, which the caller adds to its list.
+  FreeRun *list_run(void *at, unsigned length);
+  /// Marks `count` objects of `n` granules at the start of a listed run, which the caller has
+  /// removed from its list. Returns the run of what is left; nullptr: nothing is.
+  FreeRun *take(FreeRun *run, unsigned length, unsigned n, unsigned count);
+  /// Frees the object at `p`. Its granules are in no listed run.
+  void free_object(void *p, unsigned n);
+  /// Joins the object at `p`, of `n` granules, with the object behind it.
+  void join_objects(void *p, unsigned n);
+  /// Frees all but the first `n` of the object's granules. They are in no listed run.
+  void free_end(void *p, unsigned had, unsigned n);
+
+  /// The first free granules in the order of addresses, from granule `from` on, that are in no
+  /// listed run, or that are in one. `from` becomes the first granule behind them. 0 in `length`:
+  /// there are none.
+  void *next_unlisted(unsigned &from, unsigned &length) { return next_free(from, length, false); }
+  FreeRun *next_run(unsigned &from, unsigned &length) {
+    return static_cast<FreeRun *>(next_free(from, length, true));
+  }
 
   unsigned free_granules() const { return free_; }
   bool is_empty() const { return free_ == kGranules - kFirst; }
 
+  /// The heap's list of spans with free granules that are in no listed run.
+  BitmapSpan *next_unlisted_span, *previous_unlisted_span;
+  bool in_unlisted_list;
+
 private:
   static constexpr unsigned kWords = kGranules / 64;
-  /// Interleaved, so that one cache line tells all about 4 KiB.
+  /// Interleaved, so that one cache line tells all about 4 KiB. A free granule is in a listed run
+  /// if its `ends` bit is set.
   struct Word {
     std::atomic<uint64_t> used, ends;
   };
@@ -72,8 +87,11 @@ private:
   bool ends(unsigned g) const {
     return words_[g / 64].ends.load(std::memory_order_relaxed) >> g % 64 & 1;
   }
-  void set_used(unsigned g, unsigned n, bool in_use);
+  bool listed(unsigned g) const { return !used(g) && ends(g); }
+  void set(unsigned g, unsigned n, bool used, bool ends);
   void set_end(unsigned g, bool is_end);
+  static FreeRun *write_run(void *at, unsigned length);
+  void *next_free(unsigned &from, unsigned &length, bool in_run);
 
   unsigned free_;
   Word words_[kWords];
