@@ -49,8 +49,8 @@ constinit Range g_range;
 constinit Runtime g_runtime;
 constinit Directives g_directives;
 constinit Agent g_agent;
-constinit KnownPages g_known_pages;
-constinit KnownPages::Part KnownPages::parts_[];
+constinit std::atomic<size_t> KnownPages::covered_bytes_{0};
+constinit std::atomic<uintptr_t> KnownPages::words_of_0_[kParts];
 constinit MallocEntry g_malloc_entry;
 
 namespace {

@@ -47,7 +47,7 @@ bool Runtime::cache_is_known() {
     if (!options_.text_on_superpages)
       drop_own_file_pages();
     if (known && region_.start() % (size_t{1} << kPagePartShift) == 0)
-      g_known_pages.cover(g_range.main_heap_bytes.load(std::memory_order_relaxed));
+      KnownPages::cover(g_range.main_heap_bytes.load(std::memory_order_relaxed));
   }
   return cache_known_.load(std::memory_order_relaxed);
 }

@@ -177,63 +177,46 @@ bool thread_cache_is_known(bool (*is_readable)(const void *));
 /// until the cache is known, and if each free must be seen.
 class KnownPages {
 public:
-  constexpr KnownPages() = default;
   /// Covers the first `bytes` of the range, which belong to the main heap. The range starts on a
   /// whole GiB.
-  void cover(size_t bytes) {
+  static void cover(size_t bytes) {
     covered_bytes_.store(min_of(bytes, kParts << kPagePartShift) >> kPagePartShift
                                                                         << kPagePartShift,
                          std::memory_order_relaxed);
   }
   /// Returns the word of the page of `p`, `offset` bytes from the range's start; 0: unknown.
-  uint64_t word(const void *p, size_t offset) const {
-    // The rest of free waits for this load of the object's class, so its address is only one shift
-    // away from p.
-    const Part &home = *folded(home_);
-    if (SMALLOC_LIKELY(reinterpret_cast<uintptr_t>(p) - folded(home.start) < kPartBytes))
-      return home.word(p);
+  static uint64_t word(const void *p, size_t offset) {
     if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
       return 0;
-    const Part &part = parts_[offset >> kPagePartShift];
-    return SMALLOC_LIKELY(part.start.load(std::memory_order_acquire) != 0) ? part.word(p) : 0;
+    // No shorter way to one GiB: early objects lie in another one than later ones, so a test for
+    // the GiB would often be mispredicted.
+    const uintptr_t words = words_of_0_[offset >> kPagePartShift].load(std::memory_order_relaxed);
+    return SMALLOC_LIKELY(words != 0)
+               ? __atomic_load_n(reinterpret_cast<const uint64_t *>(words) +
+                                     reinterpret_cast<uintptr_t>(p) / kBasePageBytes,
+                                 __ATOMIC_RELAXED)
+               : 0;
   }
   /// Records where the words of p's GiB are, after jemalloc has freed or resized `p`: the calling
-  /// thread then knows them. home_ is the part recorded last, where the heap grows.
-  void learn(const void *p, size_t offset) {
+  /// thread then knows them.
+  static void learn(const void *p, size_t offset) {
     if (offset >= folded(covered_bytes_))
       return;
-    Part &part = parts_[offset >> kPagePartShift];
+    std::atomic<uintptr_t> &words = words_of_0_[offset >> kPagePartShift];
     const ThreadKnownPages &known = thread_known_pages(p);
-    if (!part.start.load(std::memory_order_relaxed) &&
-        known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift) {
-      part.words_of_0.store(reinterpret_cast<uintptr_t>(known.words) -
-                                known.first / kBasePageBytes * sizeof *known.words,
-                            std::memory_order_relaxed);
-      part.start.store(known.first, std::memory_order_release);
-      home_.store(&part, std::memory_order_release);
-    }
+    if (!words.load(std::memory_order_relaxed) &&
+        known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift)
+      words.store(reinterpret_cast<uintptr_t>(known.words) -
+                      known.first / kBasePageBytes * sizeof *known.words,
+                  std::memory_order_release);
   }
 
 private:
-  static constexpr size_t kPartBytes = size_t{1} << kPagePartShift;
-  struct Part {
-    std::atomic<uintptr_t> start{0};      ///< 0: unknown
-    std::atomic<uintptr_t> words_of_0{0}; ///< address that the word of the page at address 0 would
-                                          ///< have
-    uint64_t word(const void *p) const {
-      const auto *words = reinterpret_cast<const uint64_t *>(folded(words_of_0));
-      return __atomic_load_n(words + reinterpret_cast<uintptr_t>(p) / kBasePageBytes,
-                             __ATOMIC_RELAXED);
-    }
-  };
-  static constexpr Part kNowhere{uintptr_t{1} << 63, 0}; ///< contains no address of a program
-  std::atomic<size_t> covered_bytes_{0};
-  std::atomic<const Part *> home_{&kNowhere};
   static constexpr size_t kParts = 512;
-  /// Separate from the object, because it is all zero, unlike home_.
-  static Part parts_[kParts] SMALLOC_NEAR;
+  static std::atomic<size_t> covered_bytes_ SMALLOC_NEAR;
+  /// By GiB: the address that the word of the page at address 0 would have; 0: unknown.
+  static std::atomic<uintptr_t> words_of_0_[kParts] SMALLOC_NEAR;
 };
-extern KnownPages g_known_pages SMALLOC_NEAR;
 
 /// Limits that malloc and the entry of direct sites test first. All are 0 until they are known.
 struct MallocEntry {

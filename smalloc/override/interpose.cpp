@@ -84,7 +84,7 @@ __attribute__((noinline)) void free_ours(void *p) {
   if (offset >= smalloc::folded(g_range.main_heap_bytes))
     return g_runtime.release(p);
   jepriv_free(p);
-  smalloc::g_known_pages.learn(p, offset);
+  smalloc::KnownPages::learn(p, offset);
 }
 __attribute__((noinline)) void free_outside_slabs(void *p, uint64_t page) {
   if (smalloc::g_bitmap_heap.owns(g_range.offset(p)))
@@ -96,7 +96,7 @@ __attribute__((always_inline)) inline void free_any(void *p) {
   const size_t offset = g_range.offset(p);
   if (SMALLOC_LIKELY(offset >= smalloc::folded(g_range.bytes)))
     return smalloc::folded(smalloc::foreign_free)(p);
-  const uint64_t page = smalloc::g_known_pages.word(p, offset);
+  const uint64_t page = smalloc::KnownPages::word(p, offset);
   if (SMALLOC_UNLIKELY(!smalloc::is_in_slab(page)))
     return free_outside_slabs(p, page);
   if (SMALLOC_UNLIKELY(!smalloc::put_into_thread_cache(p, page)))
@@ -122,11 +122,11 @@ void *grow_foreign(void *p, size_t bytes, const void *caller) {
 void *resize_ours(void *p, size_t bytes, smalloc_cell *cell) {
   const size_t offset = g_range.offset(p);
   void *now, *left;
-  if (!resize_in_thread_cache(p, bytes, g_known_pages.word(p, offset), now, left)) {
+  if (!resize_in_thread_cache(p, bytes, KnownPages::word(p, offset), now, left)) {
     if (g_range.is_in_hole(p))
       return resize_foreign(p, bytes);
     now = g_runtime.resize(p, bytes, false, cell);
-    g_known_pages.learn(p, offset); // growing lists may free nothing for long
+    KnownPages::learn(p, offset); // growing lists may free nothing for long
     return now;
   }
   if (SMALLOC_UNLIKELY(left != nullptr))
