@@ -111,6 +111,10 @@ struct UnitCache {
   uint64_t kept_bytes = 0;
   uint64_t missed_bytes = 0; ///< bytes released and not requested again since
   uint64_t proven_bytes = 0; ///< bound that regret has proved useful
+  /// The most bytes that may be kept without another look at the process' memory. New units for an
+  /// object set it to 0.
+  uint64_t checked_bytes = 0;
+  uint64_t resident_peak = 0; ///< the most memory that these looks have seen
 };
 
 class SmallPages;
@@ -338,6 +342,7 @@ private:
   }
   uint64_t most_kept_of_one() const; ///< limit on the bytes of one freed object
   uint64_t cache_limit() const;
+  bool raises_peak(uint64_t bytes);
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
 

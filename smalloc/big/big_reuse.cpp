@@ -2,12 +2,15 @@
 //
 // big_reuse.cpp keeps units of freed big objects for later objects, and releases the others.
 #include "smalloc/big/big_objects.h"
+#include "smalloc/process/process_memory.h"
 
 namespace smalloc {
 namespace {
 /// Freed objects above this size and above half of the cache are released at once. glibc, too,
 /// releases an mmapped chunk above M_MMAP_THRESHOLD_MAX.
 constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
+/// What other memory than the heaps' may hide when the process' memory is compared with theirs.
+constexpr uint64_t kPeakSlackBytes = uint64_t{2} << 20;
 } // namespace
 
 uint64_t BigObjects::most_kept_of_one() const {
@@ -17,6 +20,25 @@ uint64_t BigObjects::most_kept_of_one() const {
 uint64_t BigObjects::cache_limit() const {
   uint64_t rule = max_of<uint64_t>(region_->counters().big_bytes_peak.get() / 50, 512u << 10);
   return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
+}
+
+/// True if the process' memory may exceed its peak when `bytes` are kept, since the program has not
+/// touched all of its objects yet: it touches them without another request, before which kept units
+/// could be evicted. Costs three system calls where more is to be kept than at the last look.
+/// Precondition: lock_ is held.
+bool BigObjects::raises_peak(uint64_t bytes) {
+  if (bytes <= cache_.checked_bytes)
+    return false;
+  const uint64_t resident = process_memory(region_->os()).anonymous_bytes;
+  if (!resident)
+    return false; // not known
+  const Counters &c = region_->counters();
+  cache_.resident_peak = max_of(cache_.resident_peak, resident);
+  if (c.big_bytes_now.get() + c.small_bytes_now.get() + bytes >
+      cache_.resident_peak + max_of(cache_.resident_peak / 50, kPeakSlackBytes))
+    return true;
+  cache_.checked_bytes = bytes;
+  return false;
 }
 
 /// Returns the shortest kept run of at least `whole` units; kRuns: there is none. Precondition:
@@ -102,6 +124,7 @@ UnitIndex BigObjects::take_kept(unsigned index, UnitIndex units, UnitIndex whole
 /// Precondition: lock_ is held. Unlocks it for a while.
 UnitIndex BigObjects::take_fresh(Area &a, UnitIndex units, UnitIndex whole, UnitIndex alignment) {
   uint64_t bytes = uint64_t{whole} * kSuperpageBytes;
+  cache_.checked_bytes = 0;
   if (cache_.missed_bytes >= bytes && bytes <= most_kept_of_one()) {
     cache_.missed_bytes -= bytes;
     cache_.proven_bytes = min_of(config_.cache_bytes, cache_.proven_bytes + bytes);
@@ -187,7 +210,8 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
   uint64_t whole_bytes = uint64_t{whole} * kSuperpageBytes;
   uint64_t limit = cache_limit();
   const uint64_t most = most_kept_of_one();
-  if (!keep || whole == 0 || whole_bytes > most || whole_bytes > limit) {
+  if (!keep || whole == 0 || whole_bytes > most || whole_bytes > limit ||
+      raises_peak(cache_.kept_bytes + whole_bytes)) {
     if (keep && whole_bytes <= most)
       cache_.missed_bytes = min_of(cache_.missed_bytes + whole_bytes, config_.cache_bytes);
     drop(a, first, count, bytes_used);

@@ -49,6 +49,33 @@ TEST_F(BesideKeptUnits, ANewObjectNeverRaisesThePeak) {
 TEST_F(BesideKeptUnits, AnObjectThatGrowsNeverRaisesThePeak) {
   ask([&] { return static_cast<char *>(big.resize(hot, 430 * kMiB)); });
 }
+// The program touches its objects later without a request, before which kept units could go.
+TEST_F(BesideKeptUnits, UnitsAreNotKeptWhileAsManyAreUntouched) {
+  const auto resident = [](uint64_t mib) {
+    FakeOs::files["/proc/self/statm"] = "999999 " + std::to_string(mib * 256) + " 0 1";
+  };
+  resident(420); // all is touched
+  hot = make(400 * kMiB, true);
+  for (int i = 0; i < 3; i++)
+    big.release(make(20 * kMiB, true));
+  EXPECT_EQ(counters.superpages_now.get(), 210u);
+  char *p = make(30 * kMiB, true);
+  EXPECT_EQ(counters.superpages_now.get(), 215u);
+  char *q = make(20 * kMiB, true);
+  EXPECT_EQ(counters.superpages_now.get(), 225u);
+  resident(430); // one of the two is not touched
+  big.release(q);
+  EXPECT_EQ(counters.superpages_now.get(), 215u);
+  q = make(20 * kMiB, true);
+  resident(450);
+  big.release(q);
+  EXPECT_EQ(counters.superpages_now.get(), 225u);
+  big.release(make(20 * kMiB, true));
+  FakeOs::files.clear(); // kept again without another look
+  EXPECT_EQ(counters.superpages_now.get(), 225u);
+  EXPECT_TRUE(big.release(p));
+  EXPECT_TRUE(big.release(hot));
+}
 TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   for (int i = 0; i < 5; i++) {
     char *p = make(6 * kMiB, true, 16, true);
