@@ -158,8 +158,8 @@ bool BigObjects::release(void *p) {
     size_t used = o.offset + o.bytes;
     if (filled)
       fills_.filled(o.history, o.whole_units);
-    else if (o.watched && o.looks_without_growth >= kStillLooks && o.probe < o.whole_units)
-      fills_.stayed_sparse(o.history);
+    else if (o.watched && o.looks_without_growth >= kStillLooks && o.probe < o.whole_units / 2)
+      fills_.stayed_sparse(o.history); // an array that doubles is at least half full
     unwatch(o);
     set_pending(o, false);
     region_->counters().big_objects_now.sub(1);

@@ -117,7 +117,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   const OsHooks &os = region_->os();
   char *from = address(a, head), *target = address(a, to);
   if (os.commit(target, after) != 0 || os.move(from, target, before) != 0) {
-    region_->decommit(a.slice, target, after);
+    region_->decommit(a.slice, target, size_t{units} * kSuperpageBytes);
     a.map.give_back(to, units);
     region_->uncharge_mappings(1);
     return nullptr;
@@ -152,7 +152,7 @@ void *BigObjects::move_to_larger(Area &a, UnitIndex head, size_t bytes) {
   char *result = target + n.offset;
   o.units = 0;
   region_->counters().moves.add();
-  region_->decommit(a.slice, from, before);
+  region_->decommit(a.slice, from, size_t{old_units} * kSuperpageBytes); // as in drop()
   a.map.give_back(head, old_units);
   return result;
 }

@@ -61,7 +61,8 @@ void BigObjects::cut_tail(UnitCache::Run &run, uint32_t bytes) {
   if (run.tail_bytes <= bytes)
     return;
   Area &a = areas_[run.slice];
-  region_->decommit(a.slice, address(a, run.first + run.count) + bytes, run.tail_bytes - bytes);
+  region_->decommit(a.slice, address(a, run.first + run.count) + bytes,
+                    (bytes ? run.tail_bytes : kSuperpageBytes) - bytes);
   region_->counters().pages_released.add((run.tail_bytes - bytes) / kBasePageBytes);
   if (bytes == 0)
     a.map.give_back(run.first + run.count, 1);
@@ -157,8 +158,10 @@ UnitIndex BigObjects::clear_superpages(Area &a, UnitIndex first, UnitIndex count
 void BigObjects::drop(Area &a, UnitIndex first, UnitIndex count, size_t bytes_used) {
   UnitIndex promoted = clear_superpages(a, first, count);
   lock_.unlock();
+  // Whole units: a page table that the kernel keeps for a part of a unit would refuse superpages to
+  // the next object there.
   if (bytes_used)
-    region_->decommit(a.slice, address(a, first), bytes_used);
+    region_->decommit(a.slice, address(a, first), align_up(bytes_used, kSuperpageBytes));
   region_->demoted(address(a, first), size_t{count} * kSuperpageBytes, promoted);
   lock_.lock();
   region_->counters().pages_released.add(bytes_used / kBasePageBytes);
