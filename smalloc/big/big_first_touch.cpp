@@ -69,190 +69,251 @@ bool BigObjects::advise_medium(Area &a, UnitIndex head, size_t from, size_t to) 
   return from >= to || region_->os().advise(start + from, to - from, Advice::kSuperpages) == 0;
 }
 
-void *BigObjects::allocate(const BigRequest &request) {
-  size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
-  if (request.bytes == 0 || request.bytes > most)
-    return nullptr;
+/// An allocation on its way through the steps of allocate().
+struct BigObjects::Allocation {
+  const BigRequest &request;
+  size_t offset, committed;    ///< of the object in its first unit; bytes from that unit on
+  UnitIndex whole, units;      ///< superpages, and units with the tail on base pages
+  UnitIndex alignment;         ///< in units
+  bool directed_medium, ahead; ///< superpages ahead of the program's first touches
+  bool priced;                 ///< superpages at first touch only while they are not too expensive
+  bool superpages, medium;     ///< what the units are to be backed by; neither: base pages
+  bool apart;                  ///< 64 KiB pages by advice of its own
+  unsigned index = kBase;
+  UnitIndex first = kNoUnit, kept = 0; ///< kept: whole units with the contents of an earlier object
+  uint32_t kept_tail = 0;              ///< and bytes behind them
+  uint64_t charged = 0;                ///< superpages
+  PageFallback::Pooled pooled = {};
+  bool placed = false, transparent = false, held_back = false, expensive = false;
+  uint32_t borders = 0; ///< mappings of their own between NUMA nodes
+  UnitIndex at_first_touch = 0;
+
+  size_t kept_bytes() const { return size_t{kept} * kSuperpageBytes + kept_tail; }
+  uint32_t tail() const { return static_cast<uint32_t>(committed % kSuperpageBytes); }
+  bool reuses() const { return alignment == 1 && !directed_medium; }
+};
+
+/// Chooses the size and the page kind. Superpages at first touch are charged before the touch. Over
+/// the budget the object starts on base pages.
+BigObjects::Allocation BigObjects::planned(const BigRequest &request) {
   size_t align_bytes = request.alignment;
   if (request.superpages_at_first_touch)
     align_bytes = max_of(align_bytes, page_fallback_->alignment_for(request.bytes, request.first));
-  size_t offset = stagger(request.alignment);
-  const size_t end = offset + request.bytes;
-  size_t committed = committed_end(end, request.whole_superpages ||
-                                            (request.superpages_at_first_touch &&
-                                             ends_near_superpage(align_up(end, kBasePageBytes))));
-  auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
-  auto units = static_cast<UnitIndex>(units_for(committed));
-  // Superpages at first touch are charged before the touch. Over the budget the object starts on
-  // base pages.
+  const size_t offset = stagger(request.alignment), end = offset + request.bytes;
+  const size_t committed = committed_end(
+      end, request.whole_superpages || (request.superpages_at_first_touch &&
+                                        ends_near_superpage(align_up(end, kBasePageBytes))));
+  const auto whole = static_cast<UnitIndex>(committed / kSuperpageBytes);
   if (request.first == PageKind::kGigantic)
     page_fallback_->note_directed_gigantic(request.bytes);
   const bool directed_medium =
       request.first == PageKind::kMedium && page_fallback_->note_directed_medium();
-  const bool at_first_touch_wanted =
-      request.superpages_at_first_touch && request.first != PageKind::kMedium;
-  bool superpages = at_first_touch_wanted && region_->superpages_allowed() &&
-                    (region_->thp_allowed() || page_fallback_->pools(request.first));
-  const bool ahead =
-      request.ahead && superpages && whole > 0 && !page_fallback_->pools(request.first);
+  const bool wanted = request.superpages_at_first_touch && request.first != PageKind::kMedium;
+  const bool pools = page_fallback_->pools(request.first);
+  bool superpages = wanted && region_->superpages_allowed() && (region_->thp_allowed() || pools);
+  const bool ahead = request.ahead && superpages && whole > 0 && !pools;
   const bool priced = superpages && !ahead && has_a_price(request);
   if (priced && is_too_expensive(whole))
     superpages = false;
-  bool medium =
-      page_fallback_->medium() && (directed_medium || (at_first_touch_wanted && !superpages));
-  bool apart = directed_medium && !medium; // with advice of its own
-  auto alignment = static_cast<UnitIndex>(max_of<size_t>(align_bytes / kSuperpageBytes, 1));
-  const bool reuses = alignment == 1 && !directed_medium;
-  bool fits = region_->charge_mappings(2);
-  if (!fits)
-    page_fallback_->refused(PageKind::kSuperpage, WhyNot::kMappings);
-  UnitIndex kept = 0, first = kNoUnit;
-  auto tail = static_cast<uint32_t>(committed % kSuperpageBytes);
-  uint32_t kept_tail = 0;
-  // Kept superpages are charged already.
-  if (fits && superpages && reuses) {
-    SpinGuard guard(lock_);
-    if (const unsigned run = find_kept(kSuper, whole);
-        tail && run != UnitCache::kRuns && cache_.runs[run].count > whole) {
-      // The unit of the tail is kept: on base pages it would have to be faulted in again.
-      whole = units;
-      committed = size_t{units} * kSuperpageBytes;
-      tail = 0;
-    }
-    kept_tail = tail;
-    first = take_kept(kSuper, units, whole, kept_tail);
-  }
+  const bool medium = page_fallback_->medium() && (directed_medium || (wanted && !superpages));
+  return {.request = request,
+          .offset = offset,
+          .committed = committed,
+          .whole = whole,
+          .units = static_cast<UnitIndex>(units_for(committed)),
+          .alignment = static_cast<UnitIndex>(max_of<size_t>(align_bytes / kSuperpageBytes, 1)),
+          .directed_medium = directed_medium,
+          .ahead = ahead,
+          .priced = priced,
+          .superpages = superpages,
+          .medium = medium,
+          .apart = directed_medium && !medium};
+}
+
+/// Charges the superpages of units that were not kept. Without room the object gets none.
+void BigObjects::charge(Allocation &n) {
   WhyNot why = WhyNot::kBudget;
-  while (superpages && !ahead && first == kNoUnit &&
-         !region_->charge_superpages(whole, true, &why)) {
+  if (n.ahead || n.first != kNoUnit)
+    return;
+  while (n.superpages && !region_->charge_superpages(n.whole, true, &why)) {
     {
       SpinGuard guard(lock_);
-      superpages = evict_superpages(whole);
+      n.superpages = evict_superpages(n.whole);
     }
-    superpages = superpages ||
-                 (why == WhyNot::kBudget && take_from_less_worthy(request.profile_worth, whole));
-    if (!superpages)
+    n.superpages = n.superpages || (why == WhyNot::kBudget &&
+                                    take_from_less_worthy(n.request.profile_worth, n.whole));
+    if (!n.superpages)
       page_fallback_->refused(PageKind::kSuperpage, why);
   }
-  uint64_t charged = superpages && !ahead && first == kNoUnit ? whole : 0;
-  unsigned index = superpages || medium ? kSuper : kBase;
-  Area &a = areas_[index];
-  if (fits && first != kNoUnit) {
-    kept = whole;
-  } else if (fits) {
+  n.charged = n.superpages ? n.whole : 0;
+}
+
+/// Takes units, kept ones first, and commits them. False: there are none.
+bool BigObjects::take_units(Allocation &n) {
+  const bool fits = region_->charge_mappings(2);
+  if (!fits)
+    page_fallback_->refused(PageKind::kSuperpage, WhyNot::kMappings);
+  // Kept superpages are charged already.
+  if (fits && n.superpages && n.reuses()) {
+    SpinGuard guard(lock_);
+    if (const unsigned run = find_kept(kSuper, n.whole);
+        n.tail() && run != UnitCache::kRuns && cache_.runs[run].count > n.whole) {
+      // The unit of the tail is kept: on base pages it would have to be faulted in again.
+      n.whole = n.units;
+      n.committed = size_t{n.units} * kSuperpageBytes;
+    }
+    n.kept_tail = n.tail();
+    n.first = take_kept(kSuper, n.units, n.whole, n.kept_tail);
+  }
+  charge(n);
+  n.index = n.superpages || n.medium ? kSuper : kBase;
+  Area &a = areas_[n.index];
+  if (fits && n.first == kNoUnit) {
     region_->advise_slice(a.slice);
     SpinGuard guard(lock_);
-    if (reuses && !superpages) {
-      kept_tail = tail;
-      first = take_kept(index, units, whole, kept_tail);
+    if (n.reuses() && !n.superpages) {
+      n.kept_tail = n.tail();
+      n.first = take_kept(n.index, n.units, n.whole, n.kept_tail);
     }
-    if (first != kNoUnit)
-      kept = whole;
+    if (n.first == kNoUnit)
+      n.first = take_fresh(a, n.units, n.whole, n.alignment);
     else
-      first = take_fresh(a, units, whole, alignment);
+      n.kept = n.whole;
+  } else if (fits) {
+    n.kept = n.whole;
   }
-  const size_t kept_bytes = size_t{kept} * kSuperpageBytes + kept_tail;
-  if (first == kNoUnit || !commit_behind(a, first, kept_bytes, committed)) {
-    if (first != kNoUnit) {
-      page_fallback_->refused(PageKind::kBase, WhyNot::kNoMemory);
-      SpinGuard guard(lock_);
-      drop(a, first, units, committed);
-    }
-    if (fits)
-      region_->uncharge_mappings(2);
-    region_->uncharge_superpages(charged);
-    return nullptr;
+  if (n.first != kNoUnit && commit_behind(a, n.first, n.kept_bytes(), n.committed))
+    return true;
+  if (n.first != kNoUnit) {
+    page_fallback_->refused(PageKind::kBase, WhyNot::kNoMemory);
+    SpinGuard guard(lock_);
+    drop(a, n.first, n.units, n.committed);
   }
-  // No other thread can reach the units now, so the system calls may take long.
-  PageFallback::Pooled pooled;
-  if (superpages && kept == 0 && page_fallback_->pools(request.first)) {
-    pooled = page_fallback_->take_pool_pages(address(a, first), whole, request.first);
-    if (pooled.units() < whole)
-      region_->advise_range(a.slice, address(a, first + pooled.units()),
-                            size_t{whole - pooled.units()} * kSuperpageBytes);
+  if (fits)
+    region_->uncharge_mappings(2);
+  region_->uncharge_superpages(n.charged);
+  return false;
+}
+
+/// Asks the kernel for the pages. No other thread can reach the units, so the system calls may take
+/// long.
+void BigObjects::back_units(Allocation &n) {
+  const BigRequest &request = n.request;
+  Area &a = areas_[n.index];
+  if (n.superpages && n.kept == 0 && page_fallback_->pools(request.first)) {
+    n.pooled = page_fallback_->take_pool_pages(address(a, n.first), n.whole, request.first);
+    if (n.pooled.units() < n.whole)
+      region_->advise_range(a.slice, address(a, n.first + n.pooled.units()),
+                            size_t{n.whole - n.pooled.units()} * kSuperpageBytes);
   }
-  if (medium && kept == 0 && page_fallback_->primes_medium() && !prime_medium(a, first, whole))
-    medium = false;
-  if (apart && !advise_medium(a, first, 0, committed)) {
+  if (n.medium && n.kept == 0 && page_fallback_->primes_medium() &&
+      !prime_medium(a, n.first, n.whole))
+    n.medium = false;
+  if (n.apart && !advise_medium(a, n.first, 0, n.committed)) {
     page_fallback_->refused(PageKind::kMedium, WhyNot::kRefused, true);
-    apart = false;
+    n.apart = false;
   }
   // Existing pages (of a pool, of an earlier object) are migrated.
-  const unsigned placed = request.placement.kind == numa::PlacementKind::kNone || !config_.place
-                              ? 0
-                              : config_.place(address(a, first), committed, request.placement);
-  const uint32_t borders = placed > 1 && region_->charge_mappings(placed - 1) ? placed - 1 : 0;
+  const unsigned parts = request.placement.kind == numa::PlacementKind::kNone || !config_.place
+                             ? 0
+                             : config_.place(address(a, n.first), n.committed, request.placement);
+  n.placed = parts != 0;
+  n.borders = parts > 1 && region_->charge_mappings(parts - 1) ? parts - 1 : 0;
   // Units without pool pages get transparent superpages, if the kernel takes advice.
-  bool transparent = superpages && region_->thp_allowed();
-  if (index == kSuper && region_->advice_error() != 0) {
-    page_fallback_->refused(medium ? PageKind::kMedium : PageKind::kSuperpage, WhyNot::kRefused);
-    transparent = medium = false;
+  n.transparent = n.superpages && region_->thp_allowed();
+  if (n.index == kSuper && region_->advice_error() != 0) {
+    page_fallback_->refused(n.medium ? PageKind::kMedium : PageKind::kSuperpage, WhyNot::kRefused);
+    n.transparent = n.medium = false;
   }
-  UnitIndex at_first_touch = transparent ? whole : pooled.units();
-  const bool held_back = ahead && transparent && kept == 0 && withhold(a, first, first + whole);
-  if (held_back)
-    at_first_touch = 0;
-  else if (ahead && transparent && kept == 0) {
-    // No mapping is left for advice: give all superpages at once.
-    region_->charge_unasked(whole);
-    charged = whole;
-  }
-  const bool expensive = held_back || (priced && request.written && transparent && kept == 0 &&
-                                       !touch_at_first_touch(first, whole, at_first_touch));
-  if (transparent && !priced && request.written && kept == 0 && pooled.units() == 0 &&
-      placed == 0 && config_.first_touch)
-    config_.first_touch->sample(address(a, first), whole);
-  if (request.zero && kept)
-    memset(address(a, first) + offset, 0, min_of(kept_bytes - offset, request.bytes));
+}
 
+/// Decides how many units get superpages at the first touch, and clears the contents of kept ones.
+void BigObjects::prepare_first_touch(Allocation &n) {
+  const BigRequest &request = n.request;
+  Area &a = areas_[n.index];
+  const bool fresh = n.transparent && n.kept == 0;
+  n.at_first_touch = n.transparent ? n.whole : n.pooled.units();
+  n.held_back = n.ahead && fresh && withhold(a, n.first, n.first + n.whole);
+  if (n.held_back)
+    n.at_first_touch = 0;
+  else if (n.ahead && fresh) {
+    // No mapping is left for advice: give all superpages at once.
+    region_->charge_unasked(n.whole);
+    n.charged = n.whole;
+  }
+  n.expensive = n.held_back || (n.priced && request.written && fresh &&
+                                !touch_at_first_touch(n.first, n.whole, n.at_first_touch));
+  if (fresh && !n.priced && request.written && n.pooled.units() == 0 && !n.placed &&
+      config_.first_touch)
+    config_.first_touch->sample(address(a, n.first), n.whole);
+  if (request.zero && n.kept)
+    memset(address(a, n.first) + n.offset, 0, min_of(n.kept_bytes() - n.offset, request.bytes));
+}
+
+/// Enters the object in the tables.
+void BigObjects::enter(const Allocation &n) {
+  const BigRequest &request = n.request;
   uint32_t now = 0, fresh = 0;
   SpinGuard guard(lock_);
-  BigObject &o = a.objects[first];
+  Area &a = areas_[n.index];
+  BigObject &o = a.objects[n.first];
   o = BigObject{};
   o.history = request.history;
-  o.bytes = committed - offset;
-  o.units = units;
-  o.offset = static_cast<uint32_t>(offset);
-  o.whole_units = whole;
-  o.pooled = pooled;
-  o.mappings = 2 + borders + (expensive ? kExpensiveMappings : 0);
-  o.demoted = expensive;
-  o.placed = placed != 0;
-  o.medium = apart;
+  o.bytes = n.committed - n.offset;
+  o.units = n.units;
+  o.offset = static_cast<uint32_t>(n.offset);
+  o.whole_units = n.whole;
+  o.pooled = n.pooled;
+  o.mappings = 2 + n.borders + (n.expensive ? kExpensiveMappings : 0);
+  o.demoted = n.expensive;
+  o.placed = n.placed;
+  o.medium = n.apart;
   o.promotable = request.promotable;
   o.whole_superpages = request.whole_superpages;
   o.first = request.first;
   o.profile_worth = request.profile_worth;
   o.placement = request.placement;
-  for (UnitIndex i = 0; i < units; i++)
-    a.head_of[first + i] = i;
-  for (UnitIndex i = 0; i < whole; i++) {
-    if (i >= kept && i < at_first_touch) {
-      set_superpage(a, first + i, true);
+  for (UnitIndex i = 0; i < n.units; i++)
+    a.head_of[n.first + i] = i;
+  for (UnitIndex i = 0; i < n.whole; i++) {
+    if (i >= n.kept && i < n.at_first_touch) {
+      set_superpage(a, n.first + i, true);
       fresh++;
     }
-    now += is_superpage(a, first + i);
+    now += is_superpage(a, n.first + i);
   }
   o.superpages = now;
   // Kept units were charged before, or are base pages: the former tail of an object.
-  region_->uncharge_superpages(charged - fresh);
+  region_->uncharge_superpages(n.charged - fresh);
   region_->got_superpages(fresh);
   region_->counters().superpages_at_first_touch.add(fresh);
-  if (index == kBase || expensive)
+  if (n.index == kBase || n.expensive)
     set_pending(o, may_wait(o));
-  if (request.history && whole && (held_back || index == kBase))
-    watch(o, first, index);
-  page_fallback_->got(pooled.gigantic_units           ? PageKind::kGigantic
-                      : pooled.hugetlb_units          ? PageKind::kHugetlb
-                      : transparent && at_first_touch ? PageKind::kSuperpage
-                      : medium || apart               ? PageKind::kMedium
-                                                      : PageKind::kBase,
-                      request.first);
+  if (request.history && n.whole && (n.held_back || n.index == kBase))
+    watch(o, n.first, n.index);
   region_->counters().big_objects.add();
   region_->counters().big_objects_now.add();
   region_->counters().big_bytes.add(o.bytes);
   note_live(o.bytes, 0);
-  return address(a, first) + offset;
+}
+
+void *BigObjects::allocate(const BigRequest &request) {
+  const size_t most = size_t{region_->slice_units(Slice::kBigBase)} * kSuperpageBytes;
+  if (request.bytes == 0 || request.bytes > most)
+    return nullptr;
+  Allocation n = planned(request);
+  if (!take_units(n))
+    return nullptr;
+  back_units(n);
+  prepare_first_touch(n);
+  enter(n);
+  page_fallback_->got(n.pooled.gigantic_units             ? PageKind::kGigantic
+                      : n.pooled.hugetlb_units            ? PageKind::kHugetlb
+                      : n.transparent && n.at_first_touch ? PageKind::kSuperpage
+                      : n.medium || n.apart               ? PageKind::kMedium
+                                                          : PageKind::kBase,
+                      request.first);
+  return address(areas_[n.index], n.first) + n.offset;
 }
 
 } // namespace smalloc

@@ -323,6 +323,13 @@ private:
   void evict_beyond(uint64_t limit);
   void make_room_beside_kept(uint64_t bytes);
   bool is_pristine(const Handle &handle);
+  struct Allocation;
+  Allocation planned(const BigRequest &request);
+  void charge(Allocation &n);
+  bool take_units(Allocation &n);
+  void back_units(Allocation &n);
+  void prepare_first_touch(Allocation &n);
+  void enter(const Allocation &n);
   /// True if the object's memory is like all other memory of its slice: no policy, no advice of its
   /// own, no pool pages.
   static bool may_be_kept(const BigObject &o) {
@@ -341,8 +348,9 @@ private:
            region_->thp_allowed();
   }
   uint64_t most_kept_of_one() const; ///< limit on the bytes of one freed object
+  uint64_t unproven_limit() const;
   uint64_t cache_limit() const;
-  bool raises_peak(uint64_t bytes);
+  bool raises_peak(const Area &a, UnitIndex first, uint64_t bytes);
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
 

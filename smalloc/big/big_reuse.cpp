@@ -17,27 +17,34 @@ uint64_t BigObjects::most_kept_of_one() const {
   return max_of(kMostKeptObjectBytes, config_.cache_bytes / 2);
 }
 
+/// Returns what may be kept without a proof.
+uint64_t BigObjects::unproven_limit() const {
+  return max_of<uint64_t>(region_->counters().big_bytes_peak.get() / 50, 512u << 10);
+}
 uint64_t BigObjects::cache_limit() const {
-  uint64_t rule = max_of<uint64_t>(region_->counters().big_bytes_peak.get() / 50, 512u << 10);
-  return min_of(config_.cache_bytes, max_of(rule, cache_.proven_bytes));
+  return min_of(config_.cache_bytes, max_of(unproven_limit(), cache_.proven_bytes));
 }
 
-/// True if the process' memory may exceed its peak when `bytes` are kept, since the program has not
-/// touched all of its objects yet: it touches them without another request, before which kept units
-/// could be evicted. Costs three system calls where more is to be kept than at the last look.
-/// Precondition: lock_ is held.
-bool BigObjects::raises_peak(uint64_t bytes) {
-  if (bytes <= cache_.checked_bytes)
+/// True if the process' memory may exceed its peak when these units are kept, since the program has
+/// not touched all of its objects yet: it touches them without another request, before which kept
+/// units could be evicted. Costs three system calls where more is to be kept than at the last look,
+/// and more if the answer is true. Precondition: lock_ is held.
+bool BigObjects::raises_peak(const Area &a, UnitIndex first, uint64_t bytes) {
+  const uint64_t kept = cache_.kept_bytes + bytes;
+  if (kept <= max_of(cache_.checked_bytes, unproven_limit()))
     return false;
   const uint64_t resident = process_memory(region_->os()).anonymous_bytes;
   if (!resident)
     return false; // not known
   const Counters &c = region_->counters();
   cache_.resident_peak = max_of(cache_.resident_peak, resident);
-  if (c.big_bytes_now.get() + c.small_bytes_now.get() + bytes >
-      cache_.resident_peak + max_of(cache_.resident_peak / 50, kPeakSlackBytes))
+  const uint64_t most = cache_.resident_peak + max_of(cache_.resident_peak / 50, kPeakSlackBytes);
+  const uint64_t rest = c.big_bytes_now.get() + c.small_bytes_now.get() + cache_.kept_bytes;
+  // Untouched pages of the freed object cost nothing.
+  if (rest + bytes > most &&
+      rest + region_->os().resident_pages(address(a, first), bytes) * kBasePageBytes > most)
     return true;
-  cache_.checked_bytes = bytes;
+  cache_.checked_bytes = kept;
   return false;
 }
 
@@ -214,7 +221,7 @@ void BigObjects::release_units(Area &a, UnitIndex first, UnitIndex count, size_t
   uint64_t limit = cache_limit();
   const uint64_t most = most_kept_of_one();
   if (!keep || whole == 0 || whole_bytes > most || whole_bytes > limit ||
-      raises_peak(cache_.kept_bytes + whole_bytes)) {
+      raises_peak(a, first, whole_bytes)) {
     if (keep && whole_bytes <= most)
       cache_.missed_bytes = min_of(cache_.missed_bytes + whole_bytes, config_.cache_bytes);
     drop(a, first, count, bytes_used);

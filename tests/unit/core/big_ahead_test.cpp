@@ -384,6 +384,22 @@ TEST_F(BigAheadTest, AFreedSparseObjectIsRememberedOnceLooksFoundItStill) {
   EXPECT_TRUE(big.fills().knows_sparse(history));
 }
 
+TEST_F(BigAheadTest, AnArrayThatEndsHalfFilledIsNoSparseObject) {
+  const uint64_t history = FillHistory::key(this, 40 * kMiB);
+  for (const size_t filled : {12, 5}) {
+    char *p = make(20, history);
+    for (size_t i = 0; i < filled; i++) {
+      fill(p, i);
+      look();
+    }
+    for (int k = 0; k < 3; k++)
+      look();
+    big.release(p);
+    pages.clear();
+    EXPECT_EQ(big.fills().knows_sparse(history), filled < 10);
+  }
+}
+
 TEST_F(BigAheadTest, AnObjectOnBasePagesIsWatchedForItsOriginAlone) {
   const uint64_t history = FillHistory::key(this, 6 * kMiB);
   for (int k = 0; k < 2; k++) {

@@ -52,6 +52,7 @@ struct FakeOs {
   static inline std::function<int(size_t, size_t)> map_hugetlb_result;
   static inline std::map<std::string, std::string> files; ///< contents for read_file
   static inline unsigned advices = 0, purges = 0, decommits = 0;
+  static inline size_t decommitted_parts = 0;     ///< calls for a range that ends within a unit
   static inline std::map<char *, size_t> advised; ///< ranges advised for superpages, by start
   static inline std::set<char *> refused;         ///< ranges advised against superpages, by start
   static inline std::map<char *, size_t> unreserved; ///< by start
@@ -85,6 +86,7 @@ struct FakeOs {
     files.clear();
     set_thp("madvise");
     advices = purges = decommits = 0;
+    decommitted_parts = 0;
     advised.clear();
     refused.clear();
     unreserved.clear();
@@ -116,6 +118,7 @@ struct FakeOs {
         },
         [](void *p, size_t n) {
           decommits++;
+          decommitted_parts += (reinterpret_cast<uintptr_t>(p) + n) % kSuperpageBytes != 0;
           if (const auto meanwhile = std::exchange(on_decommit, nullptr))
             meanwhile();
           madvise(p, n, MADV_DONTNEED);

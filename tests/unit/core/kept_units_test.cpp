@@ -54,6 +54,7 @@ TEST_F(BesideKeptUnits, UnitsAreNotKeptWhileAsManyAreUntouched) {
   const auto resident = [](uint64_t mib) {
     FakeOs::files["/proc/self/statm"] = "999999 " + std::to_string(mib * 256) + " 0 1";
   };
+  FakeOs::resident_part = [](const char *, size_t n) { return n / kBasePageBytes; };
   resident(420); // all is touched
   hot = make(400 * kMiB, true);
   for (int i = 0; i < 3; i++)
@@ -75,6 +76,20 @@ TEST_F(BesideKeptUnits, UnitsAreNotKeptWhileAsManyAreUntouched) {
   EXPECT_EQ(counters.superpages_now.get(), 225u);
   EXPECT_TRUE(big.release(p));
   EXPECT_TRUE(big.release(hot));
+}
+// The kernel keeps the page table of a unit that is unmapped in part, and gives it no superpage.
+TEST_F(BigObjectsTest, UnitsAreUnmappedWhole) {
+  for (const bool at_first_touch : {false, true}) {
+    big.release(make(41 * kMiB, at_first_touch)); // above the limit for one object
+    char *p = make(5 * kMiB, at_first_touch);
+    p = static_cast<char *>(big.resize(p, 45 * kMiB));
+    big.release(p);
+  }
+  for (int i = 0; i < 4; i++)
+    big.release(make(5 * kMiB, false)); // kept with its tail
+  big.trim();
+  EXPECT_GT(FakeOs::decommits, 4u);
+  EXPECT_EQ(FakeOs::decommitted_parts, 0u);
 }
 TEST_F(BigObjectsTest, CallocOfKeptUnitsIsZero) {
   for (int i = 0; i < 5; i++) {
