@@ -227,7 +227,7 @@ void BigObjects::back_units(Allocation &n) {
   }
 }
 
-/// Decides how many units get superpages at the first touch, and clears the contents of kept ones.
+/// Sets how many units get superpages at the first touch, and clears the contents of kept ones.
 void BigObjects::prepare_first_touch(Allocation &n) {
   const BigRequest &request = n.request;
   Area &a = areas_[n.index];

@@ -9,7 +9,7 @@ namespace {
 /// Freed objects above this size and above half of the cache are released at once. glibc, too,
 /// releases an mmapped chunk above M_MMAP_THRESHOLD_MAX.
 constexpr uint64_t kMostKeptObjectBytes = uint64_t{32} << 20;
-/// What other memory than the heaps' may hide when the process' memory is compared with theirs.
+/// Memory of the process outside the heaps, which may hide that their objects are untouched.
 constexpr uint64_t kPeakSlackBytes = uint64_t{2} << 20;
 } // namespace
 
