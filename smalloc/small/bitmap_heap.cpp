@@ -158,6 +158,7 @@ void BitmapHeap::list_unlisted() {
       }
       insert(span->list_run(start, length), length);
     }
+    span->all_listed();
   }
   listed_granules_ += unlisted_granules_;
   unlisted_granules_ = 0;
@@ -199,7 +200,7 @@ void *BitmapHeap::refill(unsigned n) {
   for (;;) {
     {
       SpinGuard guard(lock_);
-      const uint64_t limit = most_unlisted();
+      const uint64_t limit = share_of_live(kLiveShare, kLeastUnlistedBytes, kMostUnlistedBytes);
       if (unlisted_granules_ >= limit)
         list_unlisted();
       taken = take(n, most, objects);
@@ -274,13 +275,16 @@ void BitmapHeap::return_cached(BitmapCache &cache, FreeRun *&unused) {
     }
   }
   cache.granules = 0;
+  const uint64_t least = span_count_ <= BitmapCache::kFewSpans ? BitmapCache::kLeastOfFewSpans
+                                                               : BitmapCache::kLeastBytes;
+  cache.most_granules =
+      static_cast<uint32_t>(share_of_live(BitmapCache::kLiveShare, least, BitmapCache::kMostBytes));
 }
 
-/// Most free granules in no listed run, when a request needs some.
-uint64_t BitmapHeap::most_unlisted() const {
+uint64_t BitmapHeap::share_of_live(unsigned share, uint64_t least, uint64_t most) const {
   const uint64_t live = span_count_ * BitmapSpan::kGranules - listed_granules_ - unlisted_granules_;
-  return max_of(kLeastUnlistedBytes / BitmapSpan::kGranuleBytes,
-                min_of(live / kLiveShare, kMostUnlistedBytes / BitmapSpan::kGranuleBytes));
+  return max_of(least / BitmapSpan::kGranuleBytes,
+                min_of(live / share, most / BitmapSpan::kGranuleBytes));
 }
 
 /// Returns empty spans, linked through their runs, to jemalloc.

@@ -11,6 +11,7 @@ const unsigned BitmapSpan::kFirst = (sizeof(BitmapSpan) + kGranuleBytes - 1) / k
 
 FreeRun *BitmapSpan::init() {
   in_unlisted_list = false;
+  all_listed();
   for (Word &word : words_) {
     word.used.store(0, std::memory_order_relaxed);
     word.ends.store(0, std::memory_order_relaxed);
@@ -92,6 +93,7 @@ FreeRun *BitmapSpan::take(FreeRun *run, unsigned length, unsigned n, unsigned co
 
 void BitmapSpan::free_object(void *p, unsigned n) {
   set(granule(p), n, false, false);
+  note_unlisted(granule(p), n);
   free_ += n;
 }
 
@@ -101,28 +103,70 @@ void BitmapSpan::free_end(void *p, unsigned had, unsigned n) {
   const unsigned g = granule(p);
   set_end(g + n - 1, true);
   set(g + n, had - n, false, false);
+  note_unlisted(g + n, had - n);
   free_ += had - n;
 }
 
-void *BitmapSpan::next_free(unsigned &from, unsigned &length, bool in_run) {
-  // Counts the granules from `g` on whose state is the wanted one (or another one).
-  const auto count = [&](unsigned g, bool wanted) {
-    const unsigned start = g;
-    while (g < kGranules) {
-      const Word &word = words_[g / 64];
-      const uint64_t ends = word.ends.load(std::memory_order_relaxed),
-                     is = ~word.used.load(std::memory_order_relaxed) & (in_run ? ends : ~ends),
-                     other = (wanted ? ~is : is) >> g % 64;
-      if (other)
-        return g + static_cast<unsigned>(__builtin_ctzll(other)) - start;
-      g += 64 - g % 64;
+void BitmapSpan::note_unlisted(unsigned g, unsigned n) {
+  for (unsigned word = g / 64; word <= (g + n - 1) / 64; word++)
+    unlisted_words_[word / 64] |= uint64_t{1} << word % 64;
+}
+void BitmapSpan::all_listed() {
+  for (uint64_t &words : unlisted_words_)
+    words = 0;
+}
+
+/// Returns the free granules of a word that are in listed runs, or those that are in none.
+uint64_t BitmapSpan::free_bits(unsigned word, bool in_run) const {
+  const uint64_t ends = words_[word].ends.load(std::memory_order_relaxed);
+  return ~words_[word].used.load(std::memory_order_relaxed) & (in_run ? ends : ~ends);
+}
+/// Counts such granules from `g` on, up to the first other one.
+unsigned BitmapSpan::count_free(unsigned g, bool in_run) const {
+  const unsigned start = g;
+  while (g < kGranules) {
+    if (const uint64_t other = ~free_bits(g / 64, in_run) >> g % 64)
+      return g + static_cast<unsigned>(__builtin_ctzll(other)) - start;
+    g += 64 - g % 64;
+  }
+  return kGranules - start;
+}
+
+void *BitmapSpan::next_unlisted(unsigned &from, unsigned &length) {
+  length = 0;
+  for (unsigned word = from / 64; word < kWords; word++) {
+    const uint64_t noted = unlisted_words_[word / 64] >> word % 64;
+    if (!noted) {
+      word |= 63;
+      continue;
     }
-    return kGranules - start;
-  };
-  const unsigned start = from + count(from, false);
-  length = start < kGranules ? count(start, true) : 0;
-  from = start + length;
-  return address(start);
+    word += static_cast<unsigned>(__builtin_ctzll(noted));
+    uint64_t bits = free_bits(word, false);
+    if (word == from / 64)
+      bits &= ~uint64_t{0} << from % 64;
+    if (bits) {
+      const unsigned g = word * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
+      length = count_free(g, false);
+      from = g + length;
+      return address(g);
+    }
+  }
+  return nullptr;
+}
+FreeRun *BitmapSpan::next_run(unsigned &from, unsigned &length) {
+  length = 0;
+  for (unsigned word = from / 64; word < kWords; word++) {
+    uint64_t bits = free_bits(word, true);
+    if (word == from / 64)
+      bits &= ~uint64_t{0} << from % 64;
+    if (bits) {
+      const unsigned g = word * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
+      length = count_free(g, true);
+      from = g + length;
+      return static_cast<FreeRun *>(address(g));
+    }
+  }
+  return nullptr;
 }
 
 } // namespace smalloc

@@ -58,10 +58,10 @@ public:
   /// The first free granules in the order of addresses, from granule `from` on, that are in no
   /// listed run, or that are in one. `from` becomes the first granule behind them. 0 in `length`:
   /// there are none.
-  void *next_unlisted(unsigned &from, unsigned &length) { return next_free(from, length, false); }
-  FreeRun *next_run(unsigned &from, unsigned &length) {
-    return static_cast<FreeRun *>(next_free(from, length, true));
-  }
+  void *next_unlisted(unsigned &from, unsigned &length);
+  FreeRun *next_run(unsigned &from, unsigned &length);
+  /// To be called when all free granules are in listed runs.
+  void all_listed();
 
   unsigned free_granules() const { return free_; }
   bool is_empty() const { return free_ == kGranules - kFirst; }
@@ -91,9 +91,13 @@ private:
   void set(unsigned g, unsigned n, bool used, bool ends);
   void set_end(unsigned g, bool is_end);
   static FreeRun *write_run(void *at, unsigned length);
-  void *next_free(unsigned &from, unsigned &length, bool in_run);
+  uint64_t free_bits(unsigned word, bool in_run) const;
+  unsigned count_free(unsigned g, bool in_run) const;
+  void note_unlisted(unsigned g, unsigned n);
 
   unsigned free_;
+  /// Bit per word: granules in it may be free and in no listed run.
+  uint64_t unlisted_words_[kWords / 64];
   Word words_[kWords];
   static const unsigned kFirst; ///< the first granule behind this header
 };
