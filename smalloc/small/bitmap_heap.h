@@ -18,8 +18,8 @@ namespace smalloc {
 /// Free objects of one thread, in lists by their granules. A cached object does not join its
 /// neighbours, serves no other size, and keeps its span. So the bytes of all lists have a limit, at
 /// which all are returned: 1/16 of the live bytes, within bounds. So it falls while a program frees
-/// all it has, and a few spans may all stay. With 1/64, replacing objects at random took three times
-/// as long.
+/// all it has, and a few spans may all stay. With 1/64, replacing objects at random took three
+/// times as long.
 struct BitmapCache {
   static constexpr unsigned kMostGranules = 512; ///< 8 KiB
   static constexpr unsigned kMostBatch = 32, kBatchBytes = 4096;
