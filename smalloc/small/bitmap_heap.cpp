@@ -136,14 +136,18 @@ bool BitmapHeap::grow() {
   return true;
 }
 
-/// Lists the free granules that are in no listed run, joined with the runs beside them.
-void BitmapHeap::list_unlisted() {
-  while (BitmapSpan *span = unlisted_spans_) {
+/// Lists free granules that are in no listed run, joined with the runs beside them, span by span,
+/// until `least` of them are listed. After a program has freed much, one request would otherwise
+/// list all of it under the lock.
+void BitmapHeap::list_unlisted(uint64_t least) {
+  uint64_t done = 0;
+  while (BitmapSpan *span = done < least ? unlisted_spans_ : nullptr) {
     unlist_span(span);
     for (unsigned from = 0, length;;) {
       void *start = span->next_unlisted(from, length);
       if (!length)
         break;
+      done += length;
       char *end = static_cast<char *>(start) + length * BitmapSpan::kGranuleBytes;
       if (FreeRun *after = span->run_at(end)) {
         const unsigned more = BitmapSpan::length_of(after);
@@ -160,8 +164,8 @@ void BitmapHeap::list_unlisted() {
     }
     span->all_listed();
   }
-  listed_granules_ += unlisted_granules_;
-  unlisted_granules_ = 0;
+  listed_granules_ += done;
+  unlisted_granules_ -= done;
 }
 
 /// Takes the span out of the list of those with free granules that are in no listed run.
@@ -202,10 +206,10 @@ void *BitmapHeap::refill(unsigned n) {
       SpinGuard guard(lock_);
       const uint64_t limit = share_of_live(kLiveShare, kLeastUnlistedBytes, kMostUnlistedBytes);
       if (unlisted_granules_ >= limit)
-        list_unlisted();
+        list_unlisted(limit);
       taken = take(n, most, objects);
-      if (!taken && unlisted_granules_ >= limit / kWorthListing) {
-        list_unlisted();
+      while (!taken && unlisted_granules_ >= limit / kWorthListing) {
+        list_unlisted(limit);
         taken = take(n, most, objects);
       }
     }

@@ -24,7 +24,7 @@ struct BitmapCache {
   static constexpr unsigned kMostGranules = 512; ///< 8 KiB
   static constexpr unsigned kMostBatch = 32, kBatchBytes = 4096;
   static constexpr unsigned kLiveShare = 16;
-  static constexpr uint64_t kLeastBytes = 4u << 10, kLeastOfFewSpans = 512u << 10, kFewSpans = 16,
+  static constexpr uint64_t kLeastBytes = 4u << 10, kLeastOfFewSpans = 512u << 10, kFewSpans = 32,
                             kMostBytes = 1u << 20;
   void *head[kMostGranules + 1];
   /// Objects that the next refill takes less one. Each refill doubles it, each return of all
@@ -129,7 +129,7 @@ private:
   FreeRun *find(unsigned n) const;
   bool grow();
   bool give(void *p, unsigned n, FreeRun *&unused);
-  void list_unlisted();
+  void list_unlisted(uint64_t least);
   void unlist_span(BitmapSpan *span);
   void add_unlisted(BitmapSpan *span, unsigned n);
   void return_cached(BitmapCache &cache, FreeRun *&unused);

@@ -132,38 +132,28 @@ unsigned BitmapSpan::count_free(unsigned g, bool in_run) const {
   return kGranules - start;
 }
 
-void *BitmapSpan::next_unlisted(unsigned &from, unsigned &length) {
+/// Returns the first word from `word` on that may have such granules; kWords: there is none.
+unsigned BitmapSpan::next_word(unsigned word, bool in_run) const {
+  if (in_run)
+    return word;
+  for (; word < kWords; word = word / 64 * 64 + 64)
+    if (const uint64_t noted = unlisted_words_[word / 64] >> word % 64)
+      return word + static_cast<unsigned>(__builtin_ctzll(noted));
+  return kWords;
+}
+
+void *BitmapSpan::next_free(unsigned &from, unsigned &length, bool in_run) {
   length = 0;
-  for (unsigned word = from / 64; word < kWords; word++) {
-    const uint64_t noted = unlisted_words_[word / 64] >> word % 64;
-    if (!noted) {
-      word |= 63;
-      continue;
-    }
-    word += static_cast<unsigned>(__builtin_ctzll(noted));
-    uint64_t bits = free_bits(word, false);
+  for (unsigned word = next_word(from / 64, in_run); word < kWords;
+       word = next_word(word + 1, in_run)) {
+    uint64_t bits = free_bits(word, in_run);
     if (word == from / 64)
       bits &= ~uint64_t{0} << from % 64;
     if (bits) {
       const unsigned g = word * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
-      length = count_free(g, false);
+      length = count_free(g, in_run);
       from = g + length;
       return address(g);
-    }
-  }
-  return nullptr;
-}
-FreeRun *BitmapSpan::next_run(unsigned &from, unsigned &length) {
-  length = 0;
-  for (unsigned word = from / 64; word < kWords; word++) {
-    uint64_t bits = free_bits(word, true);
-    if (word == from / 64)
-      bits &= ~uint64_t{0} << from % 64;
-    if (bits) {
-      const unsigned g = word * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
-      length = count_free(g, true);
-      from = g + length;
-      return static_cast<FreeRun *>(address(g));
     }
   }
   return nullptr;

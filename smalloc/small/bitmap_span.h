@@ -58,8 +58,10 @@ public:
   /// The first free granules in the order of addresses, from granule `from` on, that are in no
   /// listed run, or that are in one. `from` becomes the first granule behind them. 0 in `length`:
   /// there are none.
-  void *next_unlisted(unsigned &from, unsigned &length);
-  FreeRun *next_run(unsigned &from, unsigned &length);
+  void *next_unlisted(unsigned &from, unsigned &length) { return next_free(from, length, false); }
+  FreeRun *next_run(unsigned &from, unsigned &length) {
+    return static_cast<FreeRun *>(next_free(from, length, true));
+  }
   /// To be called when all free granules are in listed runs.
   void all_listed();
 
@@ -93,6 +95,8 @@ private:
   static FreeRun *write_run(void *at, unsigned length);
   uint64_t free_bits(unsigned word, bool in_run) const;
   unsigned count_free(unsigned g, bool in_run) const;
+  unsigned next_word(unsigned word, bool in_run) const;
+  void *next_free(unsigned &from, unsigned &length, bool in_run);
   void note_unlisted(unsigned g, unsigned n);
 
   unsigned free_;
