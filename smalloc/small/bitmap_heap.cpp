@@ -142,7 +142,7 @@ bool BitmapHeap::grow() {
 void BitmapHeap::list_unlisted(uint64_t least) {
   uint64_t done = 0;
   while (BitmapSpan *span = done < least ? unlisted_spans_ : nullptr) {
-    unlist_span(span);
+    remove_unlisted(span);
     for (unsigned from = 0, length;;) {
       void *start = span->next_unlisted(from, length);
       if (!length)
@@ -169,7 +169,7 @@ void BitmapHeap::list_unlisted(uint64_t least) {
 }
 
 /// Takes the span out of the list of those with free granules that are in no listed run.
-void BitmapHeap::unlist_span(BitmapSpan *span) {
+void BitmapHeap::remove_unlisted(BitmapSpan *span) {
   if (span->next_unlisted_span)
     span->next_unlisted_span->previous_unlisted_span = span->previous_unlisted_span;
   if (span->previous_unlisted_span)
@@ -228,17 +228,16 @@ void *BitmapHeap::refill(unsigned n) {
   return objects[0];
 }
 
-/// Frees the object. An empty span that is not kept is put in front of the list `unused`. False: no
-/// live object starts at `p`.
-bool BitmapHeap::give(void *p, unsigned n, FreeRun *&unused) {
+/// Frees the object, if a live one starts at `p`. An empty span that is not kept is put in front of
+/// the list `unused`.
+void BitmapHeap::give(void *p, unsigned n, FreeRun *&unused) {
   BitmapSpan *span = BitmapSpan::of(p);
   if (!n || !span->starts_object(p))
-    return false;
+    return;
   span->free_object(p, n);
   add_unlisted(span, n);
   if (span->is_empty())
     remove_span(span, unused);
-  return true;
 }
 
 /// Takes an empty span out of the heap, or keeps it as the spare one.
@@ -254,7 +253,7 @@ void BitmapHeap::remove_span(BitmapSpan *span, FreeRun *&unused) {
   listed_granules_ -= listed;
   unlisted_granules_ -= span->free_granules() - listed;
   if (span->in_unlisted_list)
-    unlist_span(span);
+    remove_unlisted(span);
   FreeRun *run = span->init();
   if (!spare_) {
     spare_ = span;

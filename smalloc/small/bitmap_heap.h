@@ -128,9 +128,9 @@ private:
   unsigned take(unsigned n, unsigned most, void **objects);
   FreeRun *find(unsigned n) const;
   bool grow();
-  bool give(void *p, unsigned n, FreeRun *&unused);
+  void give(void *p, unsigned n, FreeRun *&unused);
   void list_unlisted(uint64_t least);
-  void unlist_span(BitmapSpan *span);
+  void remove_unlisted(BitmapSpan *span);
   void add_unlisted(BitmapSpan *span, unsigned n);
   void return_cached(BitmapCache &cache, FreeRun *&unused);
   /// Returns 1/`share` of the live granules, within these bounds in bytes.

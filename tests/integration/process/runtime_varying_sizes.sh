@@ -101,6 +101,16 @@ int main(int argc, char **argv) {
   for (int i = 0; i < kMany / 2; i++) CHECK((many[i] = memset(take(224), 1, 224)));
   printf("grown %d\n", (int)(status_kb("VmRSS:") > before + before / 4)); /* twice as much if they stayed apart */
   for (int i = 0; i < kMany / 2; i++) free(many[i]);
+  /* The same between objects that stay: no span becomes empty. */
+  enum { kStays = 16 };
+  for (int i = 0; i < kMany; i++) CHECK((many[i] = memset(take(112), 1, 112)));
+  size_t holes = status_kb("VmRSS:");
+  for (int i = 0; i < kMany; i++)
+    if (i % kStays) free(many[i]), many[i] = NULL;
+  for (int i = 0; i < kMany; i++)
+    if (i % kStays && i % 2) CHECK((many[i] = memset(take(224), 1, 224)));
+  printf("joined %d\n", status_kb("VmRSS:") < holes + holes / 4);
+  for (int i = 0; i < kMany; i++) free(many[i]);
   /* Objects of many sizes, freed in an order of no address: cached ones keep few spans. */
   unsigned state = 5;
   for (int i = 0; i < kMany / 4; i++) CHECK((many[i] = memset(take(17 + next_of(&state) % 1500), 1, 17)));
@@ -120,6 +130,7 @@ C
 expect_status 0 timeout 300 ./varying
 expect_match out '^ours 1 usable 1008$'
 expect_match out '^grown 0$'
+expect_match out '^joined 1$'
 expect_match out '^freed 0$'
 expect_match out '^kept 0$'
 expect_status 0 ./varying off

@@ -81,9 +81,11 @@ TEST_F(BesideKeptUnits, UnitsAreNotKeptWhileAsManyAreUntouched) {
 TEST_F(BigObjectsTest, UnitsAreUnmappedWhole) {
   for (const bool at_first_touch : {false, true}) {
     big.release(make(41 * kMiB, at_first_touch)); // above the limit for one object
-    char *p = make(5 * kMiB, at_first_touch);
-    p = static_cast<char *>(big.resize(p, 45 * kMiB));
-    big.release(p);
+    char *p = make(5 * kMiB, at_first_touch), *behind = make(41 * kMiB, at_first_touch);
+    char *moved = static_cast<char *>(big.resize(p, 45 * kMiB));
+    ASSERT_NE(moved, p);
+    big.release(moved);
+    big.release(behind);
   }
   for (int i = 0; i < 4; i++)
     big.release(make(5 * kMiB, false)); // kept with its tail
