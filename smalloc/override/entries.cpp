@@ -108,8 +108,9 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
   if (__builtin_mul_overflow(count, bytes, &total))
     return nullptr;
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  // Like __smalloc_v1_small, which returns no zeroed memory.
-  if (word & SMALLOC_CELL_DIRECT) {
+  // Like __smalloc_v1_small, which returns no zeroed memory. The classes serve all sizes: the
+  // joining heaps serve no zeroed memory.
+  if (word & (SMALLOC_CELL_DIRECT | SMALLOC_CELL_JOINS)) {
     if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(total))) {
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
         if (void *p = smalloc::take_from_thread_cache(total))
@@ -145,11 +146,8 @@ SMALLOC_EXPORT int __smalloc_v1_posix_memalign(void **out, size_t alignment, siz
 namespace {
 /// Serves a realloc that begins a new object at the site, like any other request there.
 __attribute__((noinline)) void *begin_at(smalloc_cell *cell, size_t bytes) {
-  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  if (!(word & SMALLOC_CELL_DIRECT))
-    return smalloc::Runtime::joins(cell, bytes)
-               ? g_runtime.joining_allocate(cell, bytes)
-               : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
+  if (!(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_DIRECT))
+    return allocate_at(bytes, cell);
   if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
     return allocate_at_direct(bytes, cell);
   void *p = take_at_direct(bytes);
@@ -186,7 +184,7 @@ __attribute__((noinline)) void *resize_foreign_asked(void *p, size_t bytes, smal
 
 SMALLOC_EXPORT void *__smalloc_v1_realloc(void *p, size_t bytes, smalloc_cell *cell) {
   if (!p)
-    return smalloc::Runtime::bypasses_heaps(cell, bytes) ? nullptr : begin_at(cell, bytes);
+    return begin_at(cell, bytes);
   if (bytes == 0)
     return nullptr;      // the program's realloc is libsmalloc's too, and frees
   if (g_range.covers(p)) // or in a returned part, which resize_ours() detects
