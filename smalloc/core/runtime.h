@@ -149,29 +149,15 @@ public:
     return JoiningHeap::takes_any(bytes) && !t_small.other_arena &&
            strategy_ == HeapStrategy::kAuto && !g_accounts.tracks_small();
   }
-  /// Allocates from the bitmap heap, which a process starts when it is no longer small. nullptr:
-  /// the program's malloc has to serve. REQUIRES: 0 < bytes <= BitmapHeap::kMostBytes.
-  void *bitmap_allocate(size_t bytes) {
-    if (SMALLOC_LIKELY(g_bitmap_heap.is_open()))
-      return g_bitmap_heap.allocate(bytes);
-    return stays_small(bytes) ? nullptr : first_bitmap_allocate(bytes);
-  }
   /// Allocates where freed neighbours are joined: small objects in the bitmap heap, others in the
   /// program's malloc. `cell`: nullptr for a request without a site. nullptr: no memory. When a
   /// thread has requested JoiningHeap::kLookBytes, they are counted for the calling site.
   /// REQUIRES: joins(cell, bytes).
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
-    void *p = bytes <= BitmapHeap::kMostBytes ? bitmap_allocate(bytes) : nullptr;
-    const bool ours = p != nullptr;
-    if (!ours && bytes <= BitmapHeap::kMostBytes && SMALLOC_UNLIKELY(t_small.no_bitmap))
-      if (void *q = site_allocate(cell, bytes, kMallocAlignment, false))
-        return q; // and later requests do not come here
-    if (!ours)
-      p = g_next.malloc(bytes);
-    t_small.joined_bytes += static_cast<uint32_t>(bytes);
-    if (SMALLOC_UNLIKELY(t_small.joined_bytes >= JoiningHeap::kLookBytes))
-      look_at_joining_heap(cell, ours ? nullptr : p, bytes);
-    return p;
+    void *p = bytes <= BitmapHeap::kMostBytes ? g_bitmap_heap.take_cached(bytes) : nullptr;
+    return SMALLOC_LIKELY(p != nullptr) && SMALLOC_LIKELY(count_joined(bytes))
+               ? p
+               : joining_allocate_slowly(cell, bytes, p);
   }
   /// Serves a request of a site. nullptr: the program's malloc has to serve.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
@@ -337,6 +323,13 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
+  /// Counts bytes of joining_allocate(). False: a look is due.
+  static bool count_joined(size_t bytes) {
+    t_small.joined_bytes += static_cast<uint32_t>(bytes);
+    return t_small.joined_bytes < JoiningHeap::kLookBytes;
+  }
+  void *joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *cached);
+  void *bitmap_allocate(size_t bytes);
   SMALLOC_COLD void *first_bitmap_allocate(size_t bytes);
   void *resize_in_bitmap_heap(void *p, size_t bytes);
   SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes);

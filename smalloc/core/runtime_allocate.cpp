@@ -231,15 +231,35 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
     wake_helper();
 }
 
+/// Continues joining_allocate(). `cached`: the object from the thread's cache, already counted;
+/// nullptr: it had none.
+void *Runtime::joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *cached) {
+  void *p = cached;
+  bool ours = true;
+  if (!p) {
+    if (bytes <= BitmapHeap::kMostBytes && !(p = bitmap_allocate(bytes)) &&
+        SMALLOC_UNLIKELY(t_small.no_bitmap))
+      if (void *q = site_allocate(cell, bytes, kMallocAlignment, false))
+        return q; // and later requests do not come here
+    ours = p != nullptr;
+    if (!ours)
+      p = g_next.malloc(bytes);
+    if (count_joined(bytes))
+      return p;
+  }
+  look_at_joining_heap(cell, ours ? nullptr : p, bytes);
+  return p;
+}
+
 /// Serves a request when libsmalloc is the process' malloc. The compiler's decision for a site
 /// affects big objects only. Small ones lie in one heap, and the thunk allocates them directly from
 /// the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  // malloc's own functions serve unusual alignments and zeroed memory. But its calloc writes all
-  // pages of a large object, which the program may leave empty.
-  if (joins(cell, bytes) && !(zero && bytes > JoiningHeap::kMostExact))
-    return alignment <= kMallocAlignment && !zero ? joining_allocate(cell, bytes) : nullptr;
+  // The classes serve unusual alignments and zeroed memory. malloc's calloc would write all pages of
+  // a large object, which the program may leave empty.
+  if (!zero && alignment <= kMallocAlignment && joins(cell, bytes))
+    return joining_allocate(cell, bytes);
   if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
     if ((!g_small.ready() && strategy_ == HeapStrategy::kAuto) || !ready() || !sites_served_)
       return nullptr; // malloc itself starts the heap

@@ -160,6 +160,14 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
 }
 
 /// Starts the heaps if the process has outgrown the program's malloc, and allocates.
+/// Allocates from the bitmap heap, which a process starts when it is no longer small. nullptr: the
+/// program's malloc has to serve. REQUIRES: 0 < bytes <= BitmapHeap::kMostBytes.
+void *Runtime::bitmap_allocate(size_t bytes) {
+  if (SMALLOC_LIKELY(g_bitmap_heap.is_open()))
+    return g_bitmap_heap.allocate(bytes);
+  return stays_small(bytes) ? nullptr : first_bitmap_allocate(bytes);
+}
+
 void *Runtime::first_bitmap_allocate(size_t bytes) {
   if (is_off() || (running() && !g_bitmap_heap.can_open()) ||
       (!g_small.ready() && !outgrown_.load(std::memory_order_relaxed) &&

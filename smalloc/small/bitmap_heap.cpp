@@ -62,6 +62,8 @@ void BitmapHeap::end_cache(void *value) {
   t_without_cache = true; // later destructors of this thread use no cache
   g_bitmap_heap.trim();
   t_cache = nullptr;
+  while (void *block = static_cast<BitmapCache *>(value)->remove_block())
+    g_small.release(block);
   g_small.release(value);
 }
 
@@ -117,52 +119,63 @@ unsigned BitmapHeap::take(unsigned n, unsigned most, void **objects) {
   return taken;
 }
 
+/// Records whether the memory of a span belongs to one.
+void BitmapHeap::set_span(BitmapSpan *span, bool is_span) {
+  const size_t offset = reinterpret_cast<uintptr_t>(span) - region_->start();
+  spans_[offset / BitmapSpan::kBytes].store(is_span, std::memory_order_relaxed);
+}
+
 /// Adds a span.
 bool BitmapHeap::grow() {
   g_small.main_pages().lower_reach(0); // every full unit may be collapsed
-  auto *span =
-      static_cast<BitmapSpan *>(g_small.allocate_aligned(BitmapSpan::kBytes, BitmapSpan::kBytes));
-  if (!span)
+  void *memory = g_small.allocate_aligned(BitmapSpan::kBytes, BitmapSpan::kBytes);
+  if (!memory)
     return false;
-  const size_t offset = reinterpret_cast<uintptr_t>(span) - region_->start();
-  FreeRun *run = span->init();
-  spans_[offset / BitmapSpan::kBytes].store(1, std::memory_order_relaxed);
+  BitmapSpan *span = BitmapSpan::of(memory);
+  span->init();
+  set_span(span, true);
   SpinGuard guard(lock_);
-  insert(run, span->free_granules());
+  listed_granules_ += list_span(span);
   if (!spare_) // until an object is taken from it
     spare_ = span;
   span_count_++;
-  listed_granules_ += span->free_granules();
   return true;
 }
 
-/// Lists free granules that are in no listed run, joined with the runs beside them, span by span,
-/// until `least` of them are listed. After a program has freed much, one request would otherwise
-/// list all of it under the lock.
+/// Lists the free granules of a span that are in no listed run, joined with the runs beside them.
+/// Returns how many they were.
+uint64_t BitmapHeap::list_span(BitmapSpan *span) {
+  uint64_t done = 0;
+  for (unsigned from = 0, length;;) {
+    void *start = span->next_unlisted(from, length);
+    if (!length)
+      break;
+    done += length;
+    char *end = static_cast<char *>(start) + length * BitmapSpan::kGranuleBytes;
+    if (FreeRun *after = span->run_at(end)) {
+      const unsigned more = BitmapSpan::length_of(after);
+      remove(after, more);
+      length += more;
+    }
+    if (FreeRun *before = span->run_before(start)) {
+      const unsigned more = BitmapSpan::length_of(before);
+      remove(before, more);
+      length += more;
+      start = before;
+    }
+    insert(span->list_run(start, length), length);
+  }
+  span->all_listed();
+  return done;
+}
+
+/// Lists free granules that are in no listed run, span by span, until `least` of them are listed.
+/// After a program has freed much, one request would otherwise list all of it under the lock.
 void BitmapHeap::list_unlisted(uint64_t least) {
   uint64_t done = 0;
   while (BitmapSpan *span = done < least ? unlisted_spans_ : nullptr) {
     remove_unlisted(span);
-    for (unsigned from = 0, length;;) {
-      void *start = span->next_unlisted(from, length);
-      if (!length)
-        break;
-      done += length;
-      char *end = static_cast<char *>(start) + length * BitmapSpan::kGranuleBytes;
-      if (FreeRun *after = span->run_at(end)) {
-        const unsigned more = BitmapSpan::length_of(after);
-        remove(after, more);
-        length += more;
-      }
-      if (FreeRun *before = span->run_before(start)) {
-        const unsigned more = BitmapSpan::length_of(before);
-        remove(before, more);
-        length += more;
-        start = before;
-      }
-      insert(span->list_run(start, length), length);
-    }
-    span->all_listed();
+    done += list_span(span);
   }
   listed_granules_ += done;
   unlisted_granules_ -= done;
@@ -191,13 +204,31 @@ void BitmapHeap::add_unlisted(BitmapSpan *span, unsigned n) {
   unlisted_spans_ = span;
 }
 
-void *BitmapHeap::refill(unsigned n) {
+void *BitmapHeap::allocate(size_t bytes) {
   if (!open_.load(std::memory_order_acquire))
     return nullptr;
   KeepErrno keep;
   BitmapCache *cache = make_cache();
   if (t_small.no_bitmap)
     return nullptr;
+  const unsigned n = granules(bytes);
+  void *p = cache ? cache->pop(n) : nullptr;
+  return p ? p : refill(cache, n);
+}
+
+/// Puts an object into the thread's cache. False: no memory for its address.
+bool BitmapHeap::cache_object(BitmapCache &cache, unsigned n, void *p) {
+  if (cache.add(n, p))
+    return true;
+  void *block = g_small.allocate_aligned(BitmapCache::kBlockBytes, BitmapCache::kChunkBytes);
+  if (!block)
+    return false;
+  cache.add_block(block);
+  return cache.add(n, p);
+}
+
+/// Takes objects from free runs. Returns one; the cache gets the others.
+void *BitmapHeap::refill(BitmapCache *cache, unsigned n) {
   void *objects[BitmapCache::kMostBatch];
   const unsigned most = cache ? cache->batch(n) : 1;
   unsigned taken = 0;
@@ -220,17 +251,15 @@ void *BitmapHeap::refill(unsigned n) {
   }
   if (cache)
     cache->double_batch(n);
-  for (unsigned k = taken; k-- > 1;) { // the lowest address is served first
-    *static_cast<void **>(objects[k]) = cache->head[n];
-    cache->head[n] = objects[k];
-    cache->granules += n;
-  }
+  for (unsigned k = taken; k-- > 1;) // the lowest address is served first
+    if (!cache_object(*cache, n, objects[k]))
+      release_slowly(objects[k], n);
   return objects[0];
 }
 
 /// Frees the object, if a live one starts at `p`. An empty span that is not kept is put in front of
 /// the list `unused`.
-void BitmapHeap::give(void *p, unsigned n, FreeRun *&unused) {
+void BitmapHeap::give(void *p, unsigned n, BitmapSpan *&unused) {
   BitmapSpan *span = BitmapSpan::of(p);
   if (!n || !span->starts_object(p))
     return;
@@ -241,7 +270,7 @@ void BitmapHeap::give(void *p, unsigned n, FreeRun *&unused) {
 }
 
 /// Takes an empty span out of the heap, or keeps it as the spare one.
-void BitmapHeap::remove_span(BitmapSpan *span, FreeRun *&unused) {
+void BitmapHeap::remove_span(BitmapSpan *span, BitmapSpan *&unused) {
   uint64_t listed = 0;
   for (unsigned from = 0, length;;) {
     FreeRun *run = span->next_run(from, length);
@@ -254,34 +283,31 @@ void BitmapHeap::remove_span(BitmapSpan *span, FreeRun *&unused) {
   unlisted_granules_ -= span->free_granules() - listed;
   if (span->in_unlisted_list)
     remove_unlisted(span);
-  FreeRun *run = span->init();
   if (!spare_) {
     spare_ = span;
-    insert(run, span->free_granules());
-    listed_granules_ += span->free_granules();
+    span->init();
+    listed_granules_ += list_span(span);
     return;
   }
   if (span == spare_)
     spare_ = nullptr;
   span_count_--;
-  run->next = unused;
-  unused = run;
+  span->next_unlisted_span = unused;
+  unused = span;
 }
 
 /// Returns all objects of the thread's cache.
-void BitmapHeap::return_cached(BitmapCache &cache, FreeRun *&unused) {
+void BitmapHeap::return_cached(BitmapCache &cache, BitmapSpan *&unused) {
   for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++) {
-    cache.batch_less_one[n] /= 2;
-    while (void *p = cache.head[n]) {
-      cache.head[n] = *static_cast<void **>(p);
-      give(p, n, unused);
-    }
+    cache.halve_batch(n);
+    if (cache.has(n))
+      while (void *p = cache.pop(n))
+        give(p, n, unused);
   }
-  cache.granules = 0;
   const uint64_t least = span_count_ <= BitmapCache::kFewSpans ? BitmapCache::kLeastOfFewSpans
                                                                : BitmapCache::kLeastBytes;
-  cache.most_granules =
-      static_cast<uint32_t>(share_of_live(BitmapCache::kLiveShare, least, BitmapCache::kMostBytes));
+  cache.set_limit(static_cast<uint32_t>(
+      share_of_live(BitmapCache::kLiveShare, least, BitmapCache::kMostBytes)));
 }
 
 uint64_t BitmapHeap::share_of_live(unsigned share, uint64_t least, uint64_t most) const {
@@ -290,21 +316,23 @@ uint64_t BitmapHeap::share_of_live(unsigned share, uint64_t least, uint64_t most
                 min_of(live / share, most / BitmapSpan::kGranuleBytes));
 }
 
-/// Returns empty spans, linked through their runs, to jemalloc.
-void BitmapHeap::return_spans(FreeRun *unused) {
+/// Returns empty spans, linked through next_unlisted_span, to jemalloc.
+void BitmapHeap::return_spans(BitmapSpan *unused) {
   while (unused) {
-    BitmapSpan *span = BitmapSpan::of(unused);
-    unused = unused->next;
-    const size_t offset = reinterpret_cast<uintptr_t>(span) - region_->start();
-    spans_[offset / BitmapSpan::kBytes].store(0, std::memory_order_relaxed);
-    g_small.release(span);
+    BitmapSpan *span = unused;
+    unused = span->next_unlisted_span;
+    set_span(span, false);
+    g_small.release(span->start());
   }
 }
 
 void BitmapHeap::release_slowly(void *p, unsigned n) {
   KeepErrno keep;
   BitmapCache *cache = make_cache();
-  FreeRun *unused = nullptr;
+  if (cache && n - 1 < BitmapCache::kMostGranules && !cache->is_full(n) &&
+      cache_object(*cache, n, p))
+    return;
+  BitmapSpan *unused = nullptr;
   {
     SpinGuard guard(lock_);
     if (cache)
@@ -344,7 +372,7 @@ void BitmapHeap::trim() {
   if (covered_bytes_.load(std::memory_order_acquire) == 0)
     return;
   KeepErrno keep;
-  FreeRun *unused = nullptr;
+  BitmapSpan *unused = nullptr;
   {
     SpinGuard guard(lock_);
     if (BitmapCache *cache = t_cache)

@@ -11,34 +11,9 @@
 #include "smalloc/base/folded.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/pages/region.h"
-#include "smalloc/small/bitmap_span.h"
+#include "smalloc/small/bitmap_cache.h"
 
 namespace smalloc {
-
-/// Free objects of one thread, in lists by their granules. A cached object does not join its
-/// neighbours, serves no other size, and keeps its span. So the bytes of all lists have a limit, at
-/// which all are returned: 1/16 of the live bytes, within bounds. So it falls while a program frees
-/// all it has, and a few spans may all stay. With 1/64, replacing objects at random took three
-/// times as long.
-struct BitmapCache {
-  static constexpr unsigned kMostGranules = 512; ///< 8 KiB
-  static constexpr unsigned kMostBatch = 32, kBatchBytes = 4096;
-  static constexpr unsigned kLiveShare = 16;
-  static constexpr uint64_t kLeastBytes = 4u << 10, kLeastOfFewSpans = 512u << 10, kFewSpans = 32,
-                            kMostBytes = 1u << 20;
-  void *head[kMostGranules + 1];
-  /// Objects that the next refill takes less one. Each refill doubles it, each return of all
-  /// objects halves it.
-  uint8_t batch_less_one[kMostGranules + 1];
-  uint32_t granules, most_granules; ///< in all lists, and the limit
-  unsigned batch(unsigned n) const { return batch_less_one[n] + 1u; }
-  void double_batch(unsigned n) {
-    const unsigned fit = kBatchBytes / static_cast<unsigned>(BitmapSpan::kGranuleBytes) / n,
-                   least = fit ? fit : 1, most = least > kMostBatch ? kMostBatch : least,
-                   twice = 2 * batch(n);
-    batch_less_one[n] = static_cast<uint8_t>((twice < most ? twice : most) - 1);
-  }
-};
 
 /// The heap. Thread safe; a thread's cache is its own.
 class BitmapHeap {
@@ -68,29 +43,23 @@ public:
     return offset < folded(covered_bytes_) &&
            spans_[offset / BitmapSpan::kBytes].load(std::memory_order_relaxed);
   }
+  /// Allocates `bytes`, aligned to 16, from the thread's cache. nullptr: allocate() may succeed.
+  void *take_cached(size_t bytes) {
+    BitmapCache *cache = t_cache;
+    return SMALLOC_LIKELY(cache != nullptr) && SMALLOC_LIKELY(is_open())
+               ? cache->pop_fast(granules(bytes))
+               : nullptr;
+  }
   /// Allocates `bytes`, aligned to 16. nullptr: the heap does not run, or has no memory. REQUIRES:
   /// 0 < bytes <= kMostBytes.
-  void *allocate(size_t bytes) {
-    const unsigned n = granules(bytes);
-    BitmapCache *cache = t_cache;
-    if (SMALLOC_LIKELY(cache != nullptr))
-      if (void *p = cache->head[n]) {
-        cache->head[n] = *static_cast<void **>(p);
-        cache->granules -= n;
-        return p;
-      }
-    return refill(n);
-  }
+  void *allocate(size_t bytes);
   /// Frees an object. REQUIRES: owns() its offset.
   void release(void *p) {
     const unsigned n = BitmapSpan::of(p)->granules_of(p);
     BitmapCache *cache = t_cache;
-    if (SMALLOC_UNLIKELY(!cache || n - 1 >= BitmapCache::kMostGranules ||
-                         cache->granules + n > cache->most_granules))
-      return release_slowly(p, n);
-    *static_cast<void **>(p) = cache->head[n];
-    cache->head[n] = p;
-    cache->granules += n;
+    if (SMALLOC_UNLIKELY(!cache) || SMALLOC_UNLIKELY(n - 1 >= BitmapCache::kMostGranules) ||
+        SMALLOC_UNLIKELY(!cache->push_fast(n, p)))
+      release_slowly(p, n);
   }
   /// Returns the object if it could be resized in place, else nullptr. REQUIRES: owns() its offset.
   void *resize(void *p, size_t bytes);
@@ -123,22 +92,25 @@ private:
   /// grows, if they are at least 1/kWorthListing of that.
   static constexpr unsigned kLiveShare = 64, kWorthListing = 4;
   static constexpr uint64_t kLeastUnlistedBytes = 64u << 10, kMostUnlistedBytes = 4u << 20;
-  void *refill(unsigned n);
+  void *refill(BitmapCache *cache, unsigned n);
+  static bool cache_object(BitmapCache &cache, unsigned n, void *p);
   void release_slowly(void *p, unsigned n);
   unsigned take(unsigned n, unsigned most, void **objects);
   FreeRun *find(unsigned n) const;
   bool grow();
-  void give(void *p, unsigned n, FreeRun *&unused);
+  void set_span(BitmapSpan *span, bool is_span);
+  void give(void *p, unsigned n, BitmapSpan *&unused);
   void list_unlisted(uint64_t least);
+  uint64_t list_span(BitmapSpan *span);
   void remove_unlisted(BitmapSpan *span);
   void add_unlisted(BitmapSpan *span, unsigned n);
-  void return_cached(BitmapCache &cache, FreeRun *&unused);
+  void return_cached(BitmapCache &cache, BitmapSpan *&unused);
   /// Returns 1/`share` of the live granules, within these bounds in bytes.
   uint64_t share_of_live(unsigned share, uint64_t least, uint64_t most) const;
-  void return_spans(FreeRun *unused);
+  void return_spans(BitmapSpan *unused);
   void insert(FreeRun *run, unsigned length);
   void remove(FreeRun *run, unsigned length);
-  void remove_span(BitmapSpan *span, FreeRun *&unused);
+  void remove_span(BitmapSpan *span, BitmapSpan *&unused);
   BitmapCache *make_cache();
   static void end_cache(void *cache);
 

@@ -3,23 +3,22 @@
 // bitmap_span.cpp keeps the bits of objects and the lengths of listed runs.
 #include "smalloc/small/bitmap_span.h"
 
-#include "smalloc/base/units.h"
-
 namespace smalloc {
 
-const unsigned BitmapSpan::kFirst = (sizeof(BitmapSpan) + kGranuleBytes - 1) / kGranuleBytes;
+const unsigned BitmapSpan::kHeader = (sizeof(BitmapSpan) + kGranuleBytes - 1) / kGranuleBytes;
 
-FreeRun *BitmapSpan::init() {
+void BitmapSpan::init() {
   in_unlisted_list = false;
-  all_listed();
+  for (uint64_t &words : unlisted_words_)
+    words = ~uint64_t{0};
   for (Word &word : words_) {
     word.used.store(0, std::memory_order_relaxed);
     word.ends.store(0, std::memory_order_relaxed);
   }
-  set(0, kFirst, true, false);
-  set_end(kFirst - 1, true);
-  free_ = kGranules - kFirst;
-  return list_run(address(kFirst), free_);
+  const unsigned g = granule(this);
+  set(g, kHeader, true, false);
+  set_end(g + kHeader - 1, true);
+  free_ = kGranules - kHeader;
 }
 
 /// Returns the last granule's second word, where a run of two and more granules repeats its length.
@@ -47,9 +46,10 @@ unsigned BitmapSpan::length_of(const FreeRun *run) {
 
 FreeRun *BitmapSpan::run_before(const void *p) {
   const unsigned g = granule(p);
-  if (!listed(g - 1)) // granule 0 is in use
+  if (g == 0 || !listed(g - 1))
     return nullptr;
-  const unsigned length = listed(g - 2) ? static_cast<unsigned>(length_at_end(address(g))) : 1;
+  const unsigned length =
+      g > 1 && listed(g - 2) ? static_cast<unsigned>(length_at_end(address(g))) : 1;
   return static_cast<FreeRun *>(address(g - length));
 }
 
@@ -79,7 +79,9 @@ void BitmapSpan::set_end(unsigned g, bool is_end) {
 
 bool BitmapSpan::starts_object(const void *p) const {
   const unsigned g = granule(p);
-  return g >= kFirst && used(g) && (ends(g - 1) || !used(g - 1));
+  if (g - granule(this) < kHeader)
+    return false;
+  return used(g) && (g == 0 || ends(g - 1) || !used(g - 1));
 }
 
 FreeRun *BitmapSpan::take(FreeRun *run, unsigned length, unsigned n, unsigned count) {

@@ -4,8 +4,13 @@
 // the state of each granule of 16 bytes: in an object; an object's last one; free; free and in a
 // listed run. So an object has no header: its size is the distance to the next `ends` bit. A listed
 // run keeps its length and its list links in its own memory. A freed object is not read or written.
+//
+// The bits fill a page. If each lay at the start of its span, all would compete for the same 1/16
+// of the L2 cache's sets. So their place in the span differs from span to span.
 #ifndef SMALLOC_SMALL_BITMAP_SPAN_H
 #define SMALLOC_SMALL_BITMAP_SPAN_H
+
+#include "smalloc/base/units.h"
 
 #include <atomic>
 #include <stddef.h>
@@ -19,8 +24,8 @@ struct FreeRun {
   uint64_t length;
 };
 
-/// The bitmaps at the start of a span, which lies at a multiple of kBytes. All functions but
-/// granules_of() need the lock of the heap that owns the span.
+/// The bitmaps in a span, which lies at a multiple of kBytes. All functions but granules_of() need
+/// the lock of the heap that owns the span.
 class BitmapSpan {
 public:
   static constexpr size_t kBytes = size_t{256} << 10, kGranuleBytes = 16;
@@ -28,11 +33,14 @@ public:
 
   /// Returns the span of an object or of a free run.
   static BitmapSpan *of(const void *p) {
-    return reinterpret_cast<BitmapSpan *>(reinterpret_cast<uintptr_t>(p) & ~(kBytes - 1));
+    const uintptr_t at = reinterpret_cast<uintptr_t>(p), start = at & ~(kBytes - 1);
+    return reinterpret_cast<BitmapSpan *>(start + at / kBytes % kPlaces * kPlaceBytes);
   }
-  /// Makes all granules one listed run. The memory may hold anything before. Returns the run, which
-  /// the caller adds to its list.
-  FreeRun *init();
+  char *start() {
+    return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(this) & ~(kBytes - 1));
+  }
+  /// Makes all granules free; none is in a listed run. The memory may hold anything before.
+  void init();
   /// Returns the size of the live object at `p`; 0: no object ends behind `p`. Needs no lock: the
   /// bits of a live object do not change.
   unsigned granules_of(const void *p) const;
@@ -66,7 +74,7 @@ public:
   void all_listed();
 
   unsigned free_granules() const { return free_; }
-  bool is_empty() const { return free_ == kGranules - kFirst; }
+  bool is_empty() const { return free_ == kGranules - kHeader; }
 
   /// The heap's list of spans with free granules that are in no listed run.
   BitmapSpan *next_unlisted_span, *previous_unlisted_span;
@@ -74,6 +82,9 @@ public:
 
 private:
   static constexpr unsigned kWords = kGranules / 64;
+  /// The bitmaps' places in a span: one after the other for neighbouring spans, over 128 KiB. That
+  /// is a way of a 2 MiB L2 cache, and twice that of a 1 MiB one.
+  static constexpr size_t kPlaces = 32, kPlaceBytes = 4096;
   /// Interleaved, so that one cache line tells all about 4 KiB. A free granule is in a listed run
   /// if its `ends` bit is set.
   struct Word {
@@ -82,7 +93,7 @@ private:
   static unsigned granule(const void *p) {
     return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p) % kBytes / kGranuleBytes);
   }
-  void *address(unsigned g) { return reinterpret_cast<char *>(this) + g * kGranuleBytes; }
+  void *address(unsigned g) { return start() + g * kGranuleBytes; }
   bool used(unsigned g) const {
     return words_[g / 64].used.load(std::memory_order_relaxed) >> g % 64 & 1;
   }
@@ -103,14 +114,18 @@ private:
   /// Bit per word: granules in it may be free and in no listed run.
   uint64_t unlisted_words_[kWords / 64];
   Word words_[kWords];
-  static const unsigned kFirst; ///< the first granule behind this header
+  static const unsigned kHeader; ///< granules of this object
 };
 
 inline unsigned BitmapSpan::granules_of(const void *p) const {
-  const unsigned g = granule(p);
+  const unsigned g = granule(p), shift = g % 64;
   unsigned i = g / 64;
-  uint64_t found = words_[i].ends.load(std::memory_order_relaxed) >> g % 64;
-  if (found)
+  // The next 64 granules, of two words: most objects end there, and a processor that had to predict
+  // in which of them would often be wrong. An object in the last word ends in it.
+  const unsigned next = i + 1 < kWords ? i + 1 : i;
+  uint64_t found = words_[i].ends.load(std::memory_order_relaxed) >> shift |
+                   words_[next].ends.load(std::memory_order_relaxed) << 1 << (63 - shift);
+  if (SMALLOC_LIKELY(found != 0))
     return static_cast<unsigned>(__builtin_ctzll(found)) + 1;
   while (++i < kWords)
     if ((found = words_[i].ends.load(std::memory_order_relaxed)))

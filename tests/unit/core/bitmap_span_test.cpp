@@ -14,29 +14,56 @@ namespace {
 
 constexpr size_t kGranule = BitmapSpan::kGranuleBytes;
 
+/// Lists the free granules in no listed run. Precondition: no listed run is beside them.
+void list_free(BitmapSpan &span) {
+  for (unsigned from = 0, length;;) {
+    void *p = span.next_unlisted(from, length);
+    if (!length)
+      break;
+    span.list_run(p, length);
+  }
+  span.all_listed();
+}
+
 class BitmapSpanTest : public testing::Test {
 protected:
-  BitmapSpanTest() : memory_(std::aligned_alloc(BitmapSpan::kBytes, BitmapSpan::kBytes)) {
-    std::memset(memory_, 0xff, BitmapSpan::kBytes); // jemalloc's memory may hold anything
-    first_ = reinterpret_cast<char *>(span().init());
+  /// Neighbouring spans keep their bits in different places.
+  static constexpr size_t kSpans = 64;
+  BitmapSpanTest()
+      : memory_(static_cast<char *>(
+            std::aligned_alloc(kSpans * BitmapSpan::kBytes, kSpans * BitmapSpan::kBytes))) {
+    std::memset(memory_, 0xff, kSpans * BitmapSpan::kBytes); // jemalloc's memory may hold anything
+    size_t k = 0;                                            // a span whose bits lie at its start
+    while (reinterpret_cast<char *>(&span(k)) != memory_ + k * BitmapSpan::kBytes)
+      k++;
+    use(k);
+    unsigned from = 0, length = 0;
+    first_ = reinterpret_cast<char *>(span().next_run(from, length));
   }
   ~BitmapSpanTest() override { std::free(memory_); }
-  BitmapSpan &span() { return *static_cast<BitmapSpan *>(memory_); }
+  BitmapSpan &span(size_t k) { return *BitmapSpan::of(memory_ + k * BitmapSpan::kBytes); }
+  BitmapSpan &span() { return span(index_); }
+  void use(size_t k) {
+    index_ = k;
+    span().init();
+    list_free(span());
+    first_ = span().start();
+  }
   char *at(unsigned granule) { return first_ + granule * kGranule; }
   FreeRun *run_at(unsigned granule) { return reinterpret_cast<FreeRun *>(at(granule)); }
   /// Takes one object from the start of a run.
   FreeRun *take(unsigned granule, unsigned n) {
     return span().take(run_at(granule), BitmapSpan::length_of(run_at(granule)), n, 1);
   }
-  void *memory_;
-  char *first_;
+  char *memory_;
+  size_t index_ = 0;
+  char *first_ = nullptr;
 };
 
 TEST_F(BitmapSpanTest, AnEmptySpanIsOneRun) {
   EXPECT_TRUE(span().is_empty());
   EXPECT_EQ(BitmapSpan::length_of(run_at(0)), span().free_granules());
-  EXPECT_EQ(first_ + span().free_granules() * kGranule,
-            static_cast<char *>(memory_) + BitmapSpan::kBytes);
+  EXPECT_EQ(first_ + span().free_granules() * kGranule, span().start() + BitmapSpan::kBytes);
   unsigned from = 0, length = 0;
   EXPECT_EQ(span().next_run(from, length), run_at(0));
   EXPECT_EQ(length, span().free_granules());
@@ -55,12 +82,13 @@ TEST_F(BitmapSpanTest, ObjectsHaveTheirSizesAndNoHeader) {
   }
   EXPECT_EQ(span().granules_of(at(21)), 200u);
   EXPECT_FALSE(span().starts_object(at(221)));
-  EXPECT_FALSE(span().starts_object(memory_));
+  EXPECT_FALSE(span().starts_object(&span()));
 }
 
 TEST_F(BitmapSpanTest, RunsOfEveryLengthAreFoundFromBothSides) {
   for (unsigned length : {1u, 2u, 3u, 63u, 64u, 65u, 500u}) {
     span().init();
+    list_free(span());
     take(0, 5);
     take(5, length);
     take(5 + length, 5);
@@ -127,11 +155,63 @@ TEST_F(BitmapSpanTest, AMovedEndChangesOneObjectOnly) {
   EXPECT_EQ(length, 199u);
 }
 
+TEST_F(BitmapSpanTest, BitsOfNeighboursLieInDifferentSets) {
+  constexpr size_t kPage = 4096, kPages = 32;
+  std::vector<unsigned> spans(kPages);
+  for (size_t k = index_; k < index_ + kPages; k++) {
+    const auto offset = static_cast<size_t>(reinterpret_cast<char *>(&span(k)) - span(k).start());
+    ASSERT_EQ(offset % kPage, 0u);
+    spans[offset / kPage % kPages]++;
+  }
+  EXPECT_EQ(spans, std::vector<unsigned>(kPages, 1));
+}
+
+TEST_F(BitmapSpanTest, ObjectsLieOnBothSidesOfTheBits) {
+  const unsigned all = span().free_granules();
+  use(index_ + 3);
+  EXPECT_EQ(span().free_granules(), all);
+  auto *bits = reinterpret_cast<char *>(&span());
+  const unsigned front = BitmapSpan::length_of(run_at(0));
+  ASSERT_EQ(at(front), bits);
+  EXPECT_EQ(span().run_at(bits), nullptr);
+  EXPECT_EQ(span().run_before(at(0)), nullptr);
+  unsigned from = 0, length = 0;
+  span().next_run(from, length);
+  FreeRun *behind = span().next_run(from, length);
+  EXPECT_EQ(front + length, all);
+  EXPECT_EQ(span().run_before(behind), nullptr);
+  EXPECT_EQ(take(0, front), nullptr);
+  span().take(behind, length, 3, 1);
+  EXPECT_EQ(span().granules_of(at(0)), front);
+  EXPECT_EQ(span().granules_of(behind), 3u);
+  EXPECT_TRUE(span().starts_object(at(0)));
+  EXPECT_TRUE(span().starts_object(behind));
+  for (char *p = bits; p < reinterpret_cast<char *>(behind); p += kGranule)
+    ASSERT_FALSE(span().starts_object(p));
+  span().free_object(at(0), front);
+  span().free_object(behind, 3);
+  EXPECT_TRUE(span().is_empty());
+}
+
+TEST_F(BitmapSpanTest, AnObjectsSizeIsFoundAcrossWords) {
+  const size_t k = index_ + 31;
+  for (unsigned n : {1u, 2u, 63u, 64u, 65u, 128u, 129u, 512u})
+    for (unsigned g = 0; g <= 64; g++) {
+      use(k);
+      if (g)
+        span().take(run_at(0), BitmapSpan::length_of(run_at(0)), 1, g);
+      span().take(run_at(g), BitmapSpan::length_of(run_at(g)), n, 2);
+      ASSERT_EQ(span().granules_of(at(g)), n) << "at granule " << g;
+      ASSERT_EQ(span().granules_of(at(g + n)), n) << "at granule " << g + n;
+    }
+}
+
 // Against one byte per granule: sizes, starts, the number of free granules, and which of them are
 // in no listed run.
 TEST_F(BitmapSpanTest, RandomUseAgreesWithAModel) {
   std::mt19937 random(7);
-  const unsigned all = span().free_granules();
+  use(index_ + 31);
+  const unsigned all = BitmapSpan::length_of(run_at(0)), elsewhere = span().free_granules() - all;
   enum State : char { kUsed, kUnlisted, kListed };
   std::vector<unsigned> object(all, 0); // at its start: its granules
   std::vector<State> state(all, kListed);
@@ -178,7 +258,7 @@ TEST_F(BitmapSpanTest, RandomUseAgreesWithAModel) {
     } else {
       ASSERT_FALSE(span().starts_object(at(g)));
     }
-    ASSERT_EQ(span().free_granules(), free);
+    ASSERT_EQ(span().free_granules(), free + elsewhere);
   }
   EXPECT_GT(objects, 3000u);
 }
