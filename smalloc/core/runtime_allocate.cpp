@@ -256,8 +256,8 @@ void *Runtime::joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *c
 /// the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  // The classes serve unusual alignments and zeroed memory. malloc's calloc would write all pages of
-  // a large object, which the program may leave empty.
+  // The classes serve unusual alignments and zeroed memory. malloc's calloc would write all pages
+  // of a large object, which the program may leave empty.
   if (!zero && alignment <= kMallocAlignment && joins(cell, bytes))
     return joining_allocate(cell, bytes);
   if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
