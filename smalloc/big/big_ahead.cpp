@@ -316,17 +316,25 @@ bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pag
   return in_order;
 }
 
-/// Examines one object and gives it units ahead. Returns about how many parts the program has
-/// filled since the last look. Precondition: promotion_lock_ is held.
-unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
-  Area &a = areas_[w.area];
-  BigObject &o = *w.object;
-  const auto pages_of = [&](UnitIndex index) {
-    return is_superpage(a, w.head + index)
-               ? kPagesPerUnit
-               : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
-  };
-  unsigned grown = note_filled(a, w.head, o);
+/// Returns how many pages of the unit the program has filled; all of them if it is a superpage.
+size_t BigObjects::filled_pages(const Area &a, UnitIndex unit) const {
+  return is_superpage(a, unit) ? kPagesPerUnit
+                               : region_->os().resident_pages(address(a, unit), kSuperpageBytes);
+}
+
+/// Returns the unit of the object from which on superpages help. The program may have filled more
+/// than the probe since the last look, and is filling a unit now.
+UnitIndex BigObjects::front_of_fill(const Area &a, UnitIndex head, const BigObject &o) const {
+  UnitIndex front = o.probe + 1;
+  for (; front < o.whole_units; front++)
+    if (const size_t pages = filled_pages(a, head + front); pages < kDensePages)
+      return pages >= kBegunPages ? front + 1 : front;
+  return front;
+}
+
+/// Records whether the object has grown since the last look: it has `grown` parts more. Withdraws
+/// what it was given if it stands still for long. Precondition: promotion_lock_ is held.
+void BigObjects::note_standstill(Area &a, UnitIndex head, BigObject &o, unsigned grown) {
   if (grown) {
     o.still_ns = 0;
     o.stale = false;
@@ -335,50 +343,75 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     if (!o.still_ns)
       o.still_ns = now;
     else if (now - o.still_ns > kStaleNs)
-      withdraw(a, w.head, o);
+      withdraw(a, head, o);
   }
+}
+
+/// Gives the object superpages from unit `front` on, as many as it may have. `filled`: the units in
+/// front of it are filled, those given ahead included. Returns how many units it went over.
+/// Precondition: promotion_lock_ is held.
+UnitIndex BigObjects::give_share(const Watched &w, UnitIndex front, bool filled,
+                                 uint64_t (*resident_bytes)()) {
+  BigObject &o = *w.object;
+  if (w.area != kSuper || front >= o.whole_units || too_expensive())
+    return 0;
+  const uint64_t had = o.ahead_units * kUnitParts - o.ahead_filled, own = filled ? 0 : had;
+  return give_ahead(areas_[w.area], w.head, o, front,
+                    may_have(own, parts_ahead_ - had + own, resident_bytes));
+}
+
+/// Moves the probe behind the `given` units from `front` on. `filled`: the units in front of them
+/// are filled.
+void BigObjects::move_probe(BigObject &o, UnitIndex front, UnitIndex given, bool filled) {
+  SpinGuard guard(lock_);
+  if (filled) {
+    forget_ahead(o);
+    o.filled_ns = o.still_ns = 0;
+    o.stale = false;
+  }
+  parts_ahead_ += given * kUnitParts;
+  o.ahead_units += given;
+  o.probe_pages = 0;
+  o.probe = front + given;
+  o.given_ns = given && filled ? program_ns() : 0;
+  o.begun_ns = 0;
+}
+
+/// Records that the program fills the whole object, and ends the watch. Precondition: lock_ is
+/// held.
+void BigObjects::record_fill(Area &a, UnitIndex head, BigObject &o) {
+  fills_.filled(o.history, o.whole_units);
+  unwatch(o);
+  if (&a == &areas_[kSuper])
+    join_mappings(a, head, o);
+}
+
+/// Examines one object and gives it units ahead. Returns about how many parts the program has
+/// filled since the last look. Precondition: promotion_lock_ is held.
+unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
+  Area &a = areas_[w.area];
+  BigObject &o = *w.object;
+  unsigned grown = note_filled(a, w.head, o);
+  note_standstill(a, w.head, o, grown);
   while (o.probe < o.whole_units) {
-    size_t pages = pages_of(o.probe);
+    const size_t pages = filled_pages(a, w.head + o.probe);
+    const bool untouched = o.shows_data && pages == 0; // the units given ahead show the fill
     UnitIndex front = o.probe;
-    const bool untouched = o.shows_data && pages == 0;
-    if (untouched && o.stale)
-      return grown;
     if (!untouched) {
       if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, grown) &&
           !is_passed(a, w.head, o, pages))
         return grown;
       if (o.begun_ns && pages > o.begun_pages)
         o.base_ns = (program_ns() - o.begun_ns) * kPagesPerUnit / (pages - o.begun_pages);
-      // The program may have filled more since the last look. Give the next units behind the one
-      // that it is filling now.
-      front++;
-      while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
-        front++;
-      if (front < o.whole_units && pages >= kBegunPages)
-        front++;
+      front = front_of_fill(a, w.head, o);
+    } else if (o.stale) {
+      return grown;
     }
-    UnitIndex given = 0;
-    if (w.area == kSuper && front < o.whole_units && !too_expensive()) {
-      const uint64_t had = o.ahead_units * kUnitParts - o.ahead_filled, own = untouched ? had : 0;
-      given =
-          give_ahead(a, w.head, o, front, may_have(own, parts_ahead_ - had + own, resident_bytes));
-    }
+    const UnitIndex given = give_share(w, front, !untouched, resident_bytes);
     if (untouched && given == 0)
       return grown;
-    if (!untouched)
-      grown += (front - o.probe) * kUnitParts;
-    SpinGuard guard(lock_);
-    if (!untouched) { // everything in front of the probe is filled
-      forget_ahead(o);
-      o.filled_ns = o.still_ns = 0;
-      o.stale = false;
-    }
-    parts_ahead_ += given * kUnitParts;
-    o.ahead_units += given;
-    o.probe_pages = 0;
-    o.probe = front + given;
-    o.given_ns = given && !untouched ? program_ns() : 0;
-    o.begun_ns = 0;
+    grown += (front - o.probe) * kUnitParts;
+    move_probe(o, front, given, !untouched);
   }
   if (o.shows_data && o.ahead_units &&
       !reaches_tail(a, w.head, o)) { // the contents of the last units show whether they are filled
@@ -388,10 +421,7 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     return grown;
   }
   SpinGuard guard(lock_);
-  fills_.filled(o.history, o.whole_units);
-  unwatch(o);
-  if (w.area == kSuper)
-    join_mappings(a, w.head, o);
+  record_fill(a, w.head, o);
   return grown;
 }
 
@@ -454,10 +484,7 @@ void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
   }
   if (whole && end != 0 && unit == end) {
     SpinGuard guard(lock_);
-    fills_.filled(o.history, o.whole_units);
-    unwatch(o);
-    if (&a == &areas_[kSuper])
-      join_mappings(a, handle.head, o);
+    record_fill(a, handle.head, o);
   }
   if (&a == &areas_[kBase] && o.superpages)
     o.demoted = true; // its units have advice of their own

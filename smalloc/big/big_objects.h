@@ -307,6 +307,13 @@ private:
   unsigned note_filled(Area &a, UnitIndex head, BigObject &object);
   uint64_t may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)());
   bool look_at_probe(Area &a, UnitIndex head, BigObject &object, size_t pages, unsigned &grown);
+  size_t filled_pages(const Area &a, UnitIndex unit) const;
+  UnitIndex front_of_fill(const Area &a, UnitIndex head, const BigObject &object) const;
+  void note_standstill(Area &a, UnitIndex head, BigObject &object, unsigned grown);
+  UnitIndex give_share(const Watched &watched, UnitIndex front, bool filled,
+                       uint64_t (*resident_bytes)());
+  void move_probe(BigObject &object, UnitIndex front, UnitIndex given, bool filled);
+  void record_fill(Area &a, UnitIndex head, BigObject &object);
   unsigned look_at(const Watched &watched, uint64_t (*resident_bytes)());
   bool ends_filled(const Area &a, UnitIndex head, const BigObject &object) const;
   bool withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
