@@ -358,6 +358,8 @@ private:
   uint64_t unproven_limit() const;
   uint64_t cache_limit() const;
   bool raises_peak(const Area &a, UnitIndex first, uint64_t bytes);
+  bool add_memory(Area &a, UnitIndex head, BigObject &o, size_t before, size_t after);
+  void cut_memory(Area &a, UnitIndex head, BigObject &o, size_t before, size_t after);
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
 
