@@ -343,6 +343,9 @@ private:
     return o.pooled.units() == 0 && !o.demoted && !o.placed && !o.medium;
   }
   void set_pending(BigObject &object, bool on);
+  bool earns_a_look(BigObject &object, uint64_t credit_ns, bool eager);
+  int promote_unit(Area &a, UnitIndex unit, BigObject &object, Price &price);
+  static void note_looks(BigObject &object, uint32_t looked, uint32_t promoted, bool all_seen);
   bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
   bool take_from_less_worthy(uint32_t worth, UnitIndex wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
