@@ -333,6 +333,8 @@ private:
   SMALLOC_COLD bool outgrows_program_malloc(size_t bytes);
   SMALLOC_COLD bool wait_for_start();
   void *resize_big(void *p, size_t bytes);
+  void *move_to_other_memory(void *p, size_t bytes, Slice slice, bool keeps_kind,
+                             smalloc_cell *cell);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
