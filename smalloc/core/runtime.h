@@ -24,6 +24,9 @@
 
 namespace smalloc {
 
+class RunLine;
+struct RunReport;
+
 /// The address range of libsmalloc's heaps. Before the start `bytes` is 0, and for good if the
 /// address space is refused. `start` is then 2^63. A reader that sees the new length with the old
 /// start still rejects every address of a program.
@@ -302,6 +305,8 @@ private:
   void load_directives();
   void start_agent();
   void show_agent();
+  void describe_run(const char *path, const char *host, RunReport &report) const;
+  void report_directives(RunLine &line);
   void publish_sites();
   void agent_has_forked();
   void agent_after_fork_in_child();

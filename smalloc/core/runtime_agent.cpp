@@ -204,24 +204,9 @@ void Runtime::migrate(Directives::Entry *entry) {
   }
 }
 
-void Runtime::agent_end() {
-  const Options &o = options();
-  if (!g_agent.active() && !o.validate)
-    return;
-  KeepErrno keep;
-  // A forked child: its parent reports the run.
-  if (static_cast<uint64_t>(getpid()) != g_self.pid)
-    return;
-  g_agent.end();
-  const bool wanted = o.validate_given ? o.validate : g_agent.active();
-  if (!wanted || !*g_self.build_id || !modules_seen())
-    return;
-
-  RunReport report;
-  char path[512] = "", host[256] = "";
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  path[length > 0 ? length : 0] = 0;
-  gethostname(host, sizeof host - 1);
+/// Fills in the report on this run: what it is, what it has cost, and which superpages it has got.
+/// `path` and `host` are the caller's memory, to which the report refers.
+void Runtime::describe_run(const char *path, const char *host, RunReport &report) const {
   report.build_id = g_self.build_id;
   report.path = path;
   report.host = host;
@@ -240,7 +225,7 @@ void Runtime::agent_end() {
   report.misses_known = g_self.misses.read(report.tlb_misses);
   report.superpages_touched = touched_units();
   report.touch_us = touched_ns() / 1000;
-  const Counters &c = counters();
+  const Counters &c = g_live.counters();
   report.policy = g_agent.policy();
   report.bar_thousandths = g_agent.bar();
   report.superpages_supply = g_agent.supply().free;
@@ -251,13 +236,12 @@ void Runtime::agent_end() {
   report.migrations = c.freezes.get();
   report.live_bytes_peak =
       c.big_bytes_peak.get() + c.small_bytes_peak.get() + c.class_bytes_peak.get();
+}
 
-  constexpr size_t kLineBytes = size_t{128} << 10;
-  ScratchPages scratch(kLineBytes);
-  if (!scratch.data())
-    return;
-  RunLine line(static_cast<char *>(scratch.data()), kLineBytes);
-  line.begin(report);
+/// Adds to the report's line how each directive has done. Leaves out a site that was not seen,
+/// unless that means failure.
+void Runtime::report_directives(RunLine &line) {
+  const Counters &c = counters();
   const bool small_on_superpages = running() && g_agent.active() && small_heaps_are_on_superpages();
   g_accounts.read_cells();
   for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
@@ -279,11 +263,40 @@ void Runtime::agent_end() {
     outcome.heap_on_superpages = small_on_superpages;
     outcome.page_shift = entry.page_shift;
     outcome.others_had_it = forked;
-    outcome.possible = running() && pages_possible(o, entry.page_shift == kMediumShift);
+    outcome.possible = running() && pages_possible(options_, entry.page_shift == kMediumShift);
     const bool short_of =
         entry.page_shift == kMediumShift ? medium_were_refused(c) : superpages_were_refused(c);
     line.directive(entry, outcome, judge(outcome, g_agent.policy(), short_of));
   }
+}
+
+void Runtime::agent_end() {
+  const Options &o = options();
+  if (!g_agent.active() && !o.validate)
+    return;
+  KeepErrno keep;
+  // A forked child: its parent reports the run.
+  if (static_cast<uint64_t>(getpid()) != g_self.pid)
+    return;
+  g_agent.end();
+  const bool wanted = o.validate_given ? o.validate : g_agent.active();
+  if (!wanted || !*g_self.build_id || !modules_seen())
+    return;
+
+  RunReport report;
+  char path[512] = "", host[256] = "";
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  gethostname(host, sizeof host - 1);
+  describe_run(path, host, report);
+
+  constexpr size_t kLineBytes = size_t{128} << 10;
+  ScratchPages scratch(kLineBytes);
+  if (!scratch.data())
+    return;
+  RunLine line(static_cast<char *>(scratch.data()), kLineBytes);
+  line.begin(report);
+  report_directives(line);
   line.end();
   const char *why =
       append_run(getenv("XDG_STATE_HOME"), getenv("HOME"), g_self.build_id, line.text());
