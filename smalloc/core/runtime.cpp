@@ -312,9 +312,9 @@ bool Runtime::start() {
   return started;
 }
 
-bool Runtime::start_heaps() {
-  const Options &o = options();
-  if (o.heap_given && o.heap == HeapStrategy::kOff) {
+/// True if no setting and no other allocator forbids the heaps. Otherwise switches them off.
+bool Runtime::may_start() {
+  if (options_.heap_given && options_.heap == HeapStrategy::kOff) {
     switch_off(nullptr);
     return false;
   }
@@ -336,6 +336,12 @@ bool Runtime::start_heaps() {
     switch_off(nullptr);
     return false;
   }
+  return true;
+}
+
+/// Sets the costs of page walks, by the machine's profile and the settings.
+void Runtime::set_walk_costs() {
+  const Options &o = options_;
   const smalloc_machine *machine = smalloc_machine_native();
   machine_name_ = machine->name;
   reach_bytes_ = uint64_t{smalloc_machine_reach_pages(machine)} * kBasePageBytes;
@@ -343,20 +349,11 @@ bool Runtime::start_heaps() {
   walk_.far_cycles =
       max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
-  // Report a limit only to a process that requested these heaps.
-  const bool asked = o.heap_given || o.debug || modules_seen();
-  if (data_limit() < kLeastDataLimit) {
-    switch_off(asked ? "no room for the superpage heaps (ulimit -d); the program's malloc serves"
-                     : nullptr);
-    return false;
-  }
-  if (!start_region()) {
-    // The program needs the rest of its address space more.
-    switch_off(asked ? no_address_space() : nullptr);
-    return false;
-  }
-  if (page_fallback_.wants_to_warn())
-    warn_of_fallback();
+}
+
+/// Configures the small heaps. They start at their first object.
+void Runtime::configure_small_heaps() {
+  const Options &o = options_;
   SmallHeap::Config small;
   small.superpages_at_first_touch = strategy_ == HeapStrategy::kSuperpage;
   small.serves_process = strategy_ == HeapStrategy::kAuto;
@@ -374,7 +371,11 @@ bool Runtime::start_heaps() {
   by_node.pages.idle_percent = o.demote_percent;
   by_node.pages.make_room = small.make_room;
   g_node_heaps.configure(region_, by_node);
-  install_fork_handlers();
+}
+
+/// Starts the statistics: the live page, and the accounts of the sites.
+void Runtime::start_accounts() {
+  const Options &o = options_;
   LiveDescription description;
   description.process = process_;
   description.strategy = static_cast<uint32_t>(strategy_);
@@ -390,6 +391,10 @@ bool Runtime::start_heaps() {
   g_accounts.start(region_, o.debug || o.abort_on_error ? Tracking::kExact
                             : o.stats_sites             ? Tracking::kSampled
                                                         : Tracking::kBig);
+}
+
+/// Publishes the heaps' range: from now on free() recognises their objects.
+void Runtime::publish_range() {
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
   // If small objects are charged to their sites, every free() has to call release().
@@ -397,8 +402,33 @@ bool Runtime::start_heaps() {
   if (!g_accounts.tracks_small())
     g_range.main_heap_bytes.store(main_bytes, std::memory_order_release);
   // Its objects are in no account, so that a pointer is not known to be wrong.
-  if (strategy_ == HeapStrategy::kAuto && !o.debug && !o.abort_on_error)
+  if (strategy_ == HeapStrategy::kAuto && !options_.debug && !options_.abort_on_error)
     g_bitmap_heap.start(region_, main_bytes);
+}
+
+bool Runtime::start_heaps() {
+  const Options &o = options();
+  if (!may_start())
+    return false;
+  set_walk_costs();
+  // Report a limit only to a process that requested these heaps.
+  const bool asked = o.heap_given || o.debug || modules_seen();
+  if (data_limit() < kLeastDataLimit) {
+    switch_off(asked ? "no room for the superpage heaps (ulimit -d); the program's malloc serves"
+                     : nullptr);
+    return false;
+  }
+  if (!start_region()) {
+    // The program needs the rest of its address space more.
+    switch_off(asked ? no_address_space() : nullptr);
+    return false;
+  }
+  if (page_fallback_.wants_to_warn())
+    warn_of_fallback();
+  configure_small_heaps();
+  install_fork_handlers();
+  start_accounts();
+  publish_range();
   if (o.debug) {
     TextBuffer<256> text;
     text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");

@@ -300,6 +300,11 @@ public:
 private:
   bool start();
   bool start_heaps();
+  bool may_start();
+  void set_walk_costs();
+  void configure_small_heaps();
+  void start_accounts();
+  void publish_range();
   void unlock_after_fork(bool in_child);
   bool start_region();
   void load_directives();
