@@ -227,21 +227,28 @@ size_t Runtime::bytes_to_reserve() {
   return bytes;
 }
 
-bool Runtime::start_region() {
+/// Returns the settings that choose the page kinds.
+PageFallback::Config Runtime::page_fallback_config() const {
   const Options &o = options_;
-  PageFallback::Config page_fallback_config;
-  page_fallback_config.asked = o.pages;
-  page_fallback_config.force = o.force;
-  page_fallback_config.only_advised = o.only_advised;
-  page_fallback_config.directed_gigantic = modules_name_page(kGiganticShift);
-  page_fallback_config.sysfs = o.sysfs;
+  PageFallback::Config config;
+  config.asked = o.pages;
+  config.force = o.force;
+  config.only_advised = o.only_advised;
+  config.directed_gigantic = modules_name_page(kGiganticShift);
+  config.sysfs = o.sysfs;
   if (o.budget_percent && (o.pages == PageBacking::kHugetlb || o.pages == PageBacking::kGigantic))
-    page_fallback_config.most_pool_units = Budget::pool_share(
-        kLinux, o.sysfs,
-        o.pages == PageBacking::kGigantic || page_fallback_config.directed_gigantic,
+    config.most_pool_units = Budget::pool_share(
+        kLinux, o.sysfs, o.pages == PageBacking::kGigantic || config.directed_gigantic,
         o.budget_percent);
-  page_fallback_.init(kLinux, page_fallback_config, counters());
-  thp_ = page_fallback_.settings().general;
+  return config;
+}
+
+/// True if one budget covers all memory. A share of a pool applies only to pool pages.
+bool Runtime::one_budget() const { return !page_fallback_.pools() || !options_.budget_percent; }
+
+/// Returns the region's configuration. `most_pool_units`: the budget in pages of a pool.
+Region::Config Runtime::region_config(uint64_t most_pool_units) {
+  const Options &o = options_;
   Region::Config config;
   config.os = &kLinux;
   // If unadvised memory gets superpages, libsmalloc's memory has to be advised against them.
@@ -252,42 +259,63 @@ bool Runtime::start_region() {
   config.medium_advice = page_fallback_.advises_medium() && !page_fallback_.primes_medium();
   config.budget.bytes = o.budget_bytes;
   config.budget.percent = o.budget_percent;
-  config.budget.pool_units = page_fallback_.pools() ? page_fallback_config.most_pool_units : 0;
+  config.budget.pool_units = page_fallback_.pools() ? most_pool_units : 0;
   config.budget.sysfs = o.sysfs;
-  sites_served_ = page_fallback_.any() || o.pages == PageBacking::kBase;
   config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
   config.pending = &__smalloc_v1_pending;
   config.passes_below = &g_malloc_entry.foreign_below;
-
-  MappedRanges::Config mapped_config;
-  mapped_config.os = &kLinux;
-  mapped_config.pending = &__smalloc_v1_pending;
-  mapped_config.passes_below = &g_malloc_entry.foreign_below;
-  // One budget covers all memory, but a share of a pool applies only to pool pages.
-  if (!page_fallback_.pools() || !o.budget_percent) {
-    mapped_config.budget = &region_;
+  if (one_budget())
     config.charged_before = image_superpages();
-  } else {
-    mapped_config.units_left = Budget::most_bytes(0, o.budget_percent) / kSuperpageBytes;
-  }
-  mapped_.init(mapped_config, counters());
+  return config;
+}
 
-  if (o.populate == FirstTouchPolicy::kAuto)
-    first_touch_cost_.init(kLinux);
-  BigObjects::Config big_config;
-  big_config.first_touch = &first_touch_cost_;
-  big_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
-  big_config.process_cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
-  big_config.cache_bytes = o.cache_bytes;
-  big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
+/// Prepares superpages for memory that the program maps itself.
+void Runtime::start_mapped_ranges() {
+  MappedRanges::Config config;
+  config.os = &kLinux;
+  config.pending = &__smalloc_v1_pending;
+  config.passes_below = &g_malloc_entry.foreign_below;
+  if (one_budget())
+    config.budget = &region_;
+  else
+    config.units_left = Budget::most_bytes(0, options_.budget_percent) / kSuperpageBytes;
+  mapped_.init(config, counters());
+}
+
+/// Returns the configuration of the heap of big objects.
+BigObjects::Config Runtime::big_config() {
+  BigObjects::Config config;
+  config.first_touch = &first_touch_cost_;
+  config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
+  config.process_cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
+  config.cache_bytes = options_.cache_bytes;
+  config.place = [](char *start, size_t bytes, numa::Placement placement) {
     return g_placement.place(start, bytes, placement);
   };
-  big_config.may_demote = o.demote_percent != 0;
-  big_config.small = &g_small.main_pages();
+  config.may_demote = options_.demote_percent != 0;
+  config.small = &g_small.main_pages();
+  return config;
+}
+
+/// Reserves the address range, half as much at each refusal. False: there is no room.
+bool Runtime::reserve_range(Region::Config config) {
   config.bytes = bytes_to_reserve();
   while (config.bytes >= kLeastReserved && !region_.init(config, counters()))
     config.bytes /= 2;
-  if (region_.bytes() == 0 || !big_.init(region_, page_fallback_, big_config))
+  return region_.bytes() != 0;
+}
+
+/// Starts what all heaps share, and the heap of big objects. False: there is no room.
+bool Runtime::start_region() {
+  const PageFallback::Config pages = page_fallback_config();
+  page_fallback_.init(kLinux, pages, counters());
+  thp_ = page_fallback_.settings().general;
+  sites_served_ = page_fallback_.any() || options_.pages == PageBacking::kBase;
+  const Region::Config config = region_config(pages.most_pool_units);
+  start_mapped_ranges();
+  if (options_.populate == FirstTouchPolicy::kAuto)
+    first_touch_cost_.init(kLinux);
+  if (!reserve_range(config) || !big_.init(region_, page_fallback_, big_config()))
     return false;
   watch_forks();
   return true;

@@ -307,6 +307,12 @@ private:
   void publish_range();
   void unlock_after_fork(bool in_child);
   bool start_region();
+  PageFallback::Config page_fallback_config() const;
+  bool one_budget() const;
+  Region::Config region_config(uint64_t most_pool_units);
+  void start_mapped_ranges();
+  BigObjects::Config big_config();
+  bool reserve_range(Region::Config config);
   void load_directives();
   void start_agent();
   void show_agent();
