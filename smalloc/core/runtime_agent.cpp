@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_agent.cpp connects the agent (placement by directives) with the heaps. It describes the
-// process to the agent at the start. When a site gets superpages while the program runs, it
-// migrates the site's live objects. At the end it reports the run. It is inactive without the
-// settings directives: and validate:.
+// runtime_agent.cpp describes the process to the agent (placement by directives) at the start, and
+// reports the run at the end. Between them runtime_migrate.cpp connects the agent with the heaps.
+// All of this is inactive without the settings directives: and validate:.
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/input_signature.h"
@@ -17,7 +16,6 @@
 #include "smalloc/process/run_costs.h"
 #include "smalloc/process/wall_clock.h"
 #include "smalloc/sites/modules.h"
-#include "smalloc/sites/site_words.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,7 +28,7 @@ struct Self {
   bool input_known = false;
   uint64_t input = 0;
   uint64_t pid = 0;
-  std::atomic<bool> migrating{false}, forked{false};
+  std::atomic<bool> forked{false};
   MissCounter misses;
   RunCosts children_before; // of the earlier program in this process, before exec
 } g_self;
@@ -136,11 +134,6 @@ RunCosts Runtime::run_costs() const {
 /// Children may execute sites that the parent has not shown.
 void Runtime::agent_has_forked() { g_self.forked.store(true, std::memory_order_relaxed); }
 
-void Runtime::agent_after_fork_in_child() {
-  g_agent.after_fork_in_child();
-  g_self.migrating.store(false); // the migrating thread is in the parent
-}
-
 uint64_t Runtime::elapsed_ns() const { return wall_clock_ns() - began_ns_; }
 
 void Runtime::show_agent() {
@@ -153,55 +146,6 @@ void Runtime::show_agent() {
   h.agent_supply = g_agent.supply().free;
   h.agent_claimed = g_agent.claimed_by_others();
   h.agent_used = g_agent.superpages_taken();
-}
-
-/// Informs the agent that a big object of the account was allocated or freed.
-void Runtime::agent_charged(SiteAccounts::Account account) {
-  Directives::Entry *entry = g_accounts.directive(account);
-  if (!entry || !g_agent.note_live(entry, g_accounts.footprint(entry).superpages))
-    return;
-  // Another thread migrates, or this one further up the stack.
-  if (g_self.migrating.exchange(true))
-    return;
-  KeepErrno keep;
-  g_agent.decide_anew(
-      kLinux.now_ns(),
-      [](Directives::Entry *changed, DirectiveOutcome before, void *runtime) {
-        modules_obey_directives(
-            {g_runtime.strategy(), g_runtime.strategy(), g_runtime.serves_process()});
-        if (changed->decision == DirectiveOutcome::kTaken && before == DirectiveOutcome::kDeferred)
-          static_cast<Runtime *>(runtime)->migrate(changed);
-      },
-      this);
-  show_agent();
-  g_accounts.show_decisions();
-  g_self.migrating.store(false);
-}
-
-/// Collapses a site's live objects in place that were kept on base pages. The rest of the profile's
-/// promised gain is the credit (ski_rental.h). Units without credit wait for promotion points.
-void Runtime::migrate(Directives::Entry *entry) {
-  if (options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
-    return;
-  const uint64_t live = max_of<uint64_t>(g_accounts.footprint(entry).superpages, 1);
-  const uint64_t worth = g_agent.worth_ns(*entry, live, elapsed_ns());
-  const uint64_t began = kLinux.now_ns();
-  bool any = false;
-  for (BigObjects::Handle h = big_.next_object(0); h; h = big_.next_object(h.head + 1)) {
-    SiteAccounts::Account account;
-    const char *p = region_.unit_address(h.slice, h.head) + h.object->offset;
-    if (!g_accounts.big_account(p, account) || g_accounts.directive(account) != entry)
-      continue;
-    const uint64_t credit = worth / live * min_of<uint64_t>(h.object->whole_units, live);
-    big_.make_pending(h);
-    if (h.object->pending)
-      promote_big(h, credit, credit);
-    any = true;
-  }
-  if (any) {
-    counters().freezes.add();
-    counters().migration_ns.add(kLinux.now_ns() - began);
-  }
 }
 
 /// Fills in the report on this run: what it is, what it has cost, and which superpages it has got.
