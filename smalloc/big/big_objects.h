@@ -379,6 +379,10 @@ private:
   std::atomic<bool> unrecorded_{false}; ///< some object is not recorded in the statistics
   FillHistory fills_;
   static constexpr unsigned kMostWatched = 64;
+  /// Resident pages from which the program is filling the unit: a collapse would contend with its
+  /// page faults.
+  static constexpr size_t kBegunPages = 16;
+  static constexpr UnitIndex kMostAhead = 64; ///< units given ahead at a time
   /// Consecutive looks without growth after which a freed object counts as sparse.
   static constexpr uint8_t kStillLooks = 3;
   Watched watched_[kMostWatched] = {};
