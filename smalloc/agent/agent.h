@@ -4,7 +4,7 @@
 // the number of available superpages (supply.h), and by the claims of other programs
 // (shared_claims.h). While the program runs it chooses again if live memory has moved from one site
 // to another (a phase of the program has ended). It knows sites only by their line in the
-// directives file; core handles heaps and their migration (core/runtime_agent.cpp).
+// directives file; core handles heaps and their migration (core/runtime_migrate.cpp).
 #ifndef SMALLOC_AGENT_AGENT_H
 #define SMALLOC_AGENT_AGENT_H
 

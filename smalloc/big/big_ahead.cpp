@@ -22,39 +22,13 @@ namespace {
 /// In parts: two units, and the last quarters of two that are being filled. Two arrays that fill
 /// together can each get the next superpage before the current one is filled.
 constexpr uint64_t kLeastShare = kUnitParts + kUnitParts / 4, kLeastWindow = 2 * kLeastShare;
-/// Growth of a probe on base pages from which it measures the program's speed and the order of its
-/// writes. The next units must be given before the program reaches them.
-constexpr size_t kMeasuredPages = 48;
-/// Resident pages from which a probe that fills in order shows that the units given in front of it
-/// are filled, too.
-constexpr size_t kNearlyPages = kPagesPerUnit * 3 / 4;
-/// Resident pages from which the program is filling the unit: a collapse would contend with its
-/// page faults.
-constexpr size_t kBegunPages = 16;
-/// New pages of a probe between two looks that show a fill.
-constexpr size_t kGrowthPages = 4;
-/// A unit that takes longer is not filled continuously.
-constexpr uint64_t kLongestFillNs = 20000000;
 /// Consecutive look_ahead() calls without growth in an object after which only every kIdleLooks-th
 /// call examines it.
 constexpr uint8_t kIdleLooks = 8;
-constexpr UnitIndex kMostAhead = 64; ///< units given at a time
 /// CPU time of the program after which withdraw() takes untouched superpages from an object that
 /// does not grow.
 constexpr uint64_t kStaleNs = 30000000;
 } // namespace
-
-/// Advises units `from` to `to` against superpages. False: no mapping is left for it. Precondition:
-/// lock_ is held.
-bool BigObjects::withhold(Area &a, UnitIndex from, UnitIndex to) {
-  if (from >= to || !region_->charge_mappings(kExpensiveMappings))
-    return false;
-  if (region_->os().advise(address(a, from), size_t{to - from} * kSuperpageBytes,
-                           Advice::kNoSuperpages) == 0)
-    return true;
-  region_->uncharge_mappings(kExpensiveMappings);
-  return false;
-}
 
 /// Adds the object to the watched ones. If kMostWatched are watched already, it is left to the
 /// promoter. Precondition: lock_ is held.
@@ -88,167 +62,6 @@ void BigObjects::unwatch(BigObject &o) {
   watched_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Withholds superpages from units `from` to `to`, by which the object has more than doubled: like
-/// a new object, they get superpages ahead of the fill. False: they get them at first touch.
-/// Preconditions: lock_ is held; no promotion is running.
-bool BigObjects::withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
-                                 UnitIndex to) {
-  if (!o.history || (!o.watched && to - from <= max_of<UnitIndex>(from, 1)) ||
-      !withhold(a, head + from, head + to))
-    return false;
-  o.mappings += kExpensiveMappings;
-  o.demoted = true;
-  o.fruitless = 0;
-  o.next_unit = 0;
-  set_pending(o, may_wait(o));
-  if (!o.watched) {
-    o.probe = from;
-    o.probe_pages = 0;
-    o.looks_without_growth = 0;
-    watch(o, head, kSuper);
-  }
-  return true;
-}
-
-/// Gives superpages to up to `most` units from `from` on. An empty unit gets advice. A unit that
-/// holds a page already is collapsed, since a fault no longer makes it a superpage. Returns how
-/// many units it went over. Precondition: promotion_lock_ is held.
-UnitIndex BigObjects::give_ahead(Area &a, UnitIndex head, BigObject &o, UnitIndex from,
-                                 uint64_t most) {
-  const OsHooks &os = region_->os();
-  const UnitIndex left = from < o.whole_units ? o.whole_units - from : 0;
-  auto units = static_cast<UnitIndex>(min_of<uint64_t>(min_of<uint64_t>(most, left), kMostAhead));
-  // Stop at the first unit that is a superpage already, in an object that has grown.
-  for (UnitIndex i = 0; i < units; i++)
-    if (is_superpage(a, head + from + i))
-      units = i;
-  if (units == 0 || !region_->charge_superpages(units))
-    return 0;
-  const bool fits = region_->charge_mappings(kExpensiveMappings);
-  if (!fits || os.advise(address(a, head + from), size_t{units} * kSuperpageBytes,
-                         Advice::kSuperpages) != 0) {
-    region_->uncharge_superpages(units);
-    if (fits)
-      region_->uncharge_mappings(kExpensiveMappings);
-    return 0;
-  }
-  uint64_t got = 0;
-  static_assert(kMostAhead <= 64);
-  for (UnitIndex i = 0; i < units; i++) {
-    char *start = address(a, head + from + i);
-    const size_t pages = os.resident_pages(start, kSuperpageBytes);
-    if (pages == 0 || (pages < kBegunPages && os.collapse(start, kSuperpageBytes) == 0))
-      got |= uint64_t{1} << i;
-  }
-  const auto count = static_cast<unsigned>(__builtin_popcountll(got));
-  region_->uncharge_superpages(units - count);
-  region_->got_superpages(count);
-  region_->counters().superpages_at_first_touch.add(count);
-  region_->counters().superpages_ahead.add(count);
-  SpinGuard guard(lock_);
-  for (UnitIndex i = 0; i < units; i++)
-    if (got >> i & 1)
-      set_superpage(a, head + from + i, true);
-  o.mappings += kExpensiveMappings;
-  o.superpages += count;
-  if (count) {
-    o.site_unpublished = true;
-    unrecorded_.store(true, std::memory_order_relaxed);
-  }
-  return units;
-}
-
-/// Advises the whole object for superpages: every unit is a superpage, filled, or about to be. The
-/// object is one mapping again, which can be kept for the next object and moved by realloc.
-/// Precondition: lock_ is held.
-void BigObjects::join_mappings(Area &a, UnitIndex head, BigObject &o) {
-  if (region_->os().advise(address(a, head), size_t{o.whole_units} * kSuperpageBytes,
-                           Advice::kSuperpages) != 0)
-    return;
-  region_->uncharge_mappings(o.mappings - kOwnMappings);
-  o.mappings = kOwnMappings;
-  o.demoted = false;
-}
-
-/// True if the `pages` resident pages of the unit lie side by side, with gaps of an eighth of them
-/// at most. Then a loop fills the unit upwards, perhaps except for the border of a grid.
-bool BigObjects::fills_in_order(const char *unit, size_t pages) const {
-  const auto resident = [&](size_t from, size_t to) {
-    return region_->os().resident_pages(unit + from * kBasePageBytes, (to - from) * kBasePageBytes);
-  };
-  if (resident(0, pages) == pages)
-    return true;
-  size_t end = pages + 1, most = kPagesPerUnit; // end of the last resident page
-  while (end < most) {
-    const size_t middle = (end + most) / 2;
-    if (resident(0, middle) == pages)
-      most = middle;
-    else
-      end = middle + 1;
-  }
-  const size_t span = min_of(end, pages + pages / 8);
-  return resident(end - span, end) == pages;
-}
-
-/// True if the program has left pages of the probe out and fills the next unit: the probe has
-/// `pages` pages and gets no more.
-bool BigObjects::is_passed(const Area &a, UnitIndex head, const BigObject &o, size_t pages) const {
-  const UnitIndex next = head + o.probe + 1;
-  if (pages < kPagesPerUnit / 2 || o.probe + 1 >= o.whole_units || is_superpage(a, next))
-    return false;
-  const size_t begun = region_->os().resident_pages(address(a, next), kSuperpageBytes);
-  return begun >= kMeasuredPages && fills_in_order(address(a, next), begun);
-}
-
-/// Compares the fill time of units given ahead, `took_ns` each, with that of the object's units on
-/// base pages. Both include the program's own work. A longer pause of the program excludes the
-/// measurement. While several objects fill at once, the time of one contains the page faults of the
-/// others, so nothing is accounted.
-void BigObjects::compare_with_base(const BigObject &o, uint64_t took_ns) {
-  if (filling_ <= 1 && took_ns && took_ns < kLongestFillNs && o.base_ns &&
-      o.base_ns < kLongestFillNs && config_.first_touch)
-    config_.first_touch->account(took_ns, o.base_ns);
-}
-
-/// True if a loop has filled a unit; `with_data` has a bit for each part that holds data. The last
-/// part has data, or the loop has begun with the next unit. A quarter of the parts may hold zeros.
-bool BigObjects::is_filled(unsigned with_data, bool next_begun) {
-  return OsHooks::are_most(with_data) && (next_begun || with_data >> (kUnitParts - 1));
-}
-
-/// Counts the units given ahead that now hold the program's data: the same amount may be given in
-/// their place. Units filled with zeros are unknown until the program reaches the probe. Returns
-/// the newly filled parts. Precondition: promotion_lock_ is held.
-unsigned BigObjects::note_filled(Area &a, UnitIndex head, BigObject &o) {
-  unsigned data[kMostAhead], begun = 0; // leading units that hold any data
-  while (begun < min_of(o.ahead_units, kMostAhead) &&
-         (data[begun] = region_->os().parts_with_data(
-              address(a, head + o.probe - o.ahead_units + begun))) != 0)
-    begun++;
-  UnitIndex filled = 0;
-  while (filled < begun && is_filled(data[filled], filled + 1 < begun))
-    filled++;
-  unsigned parts = 0;
-  for (UnitIndex i = filled; i < begun; i++)
-    parts += static_cast<unsigned>(__builtin_popcount(data[i]));
-  const unsigned lacked = o.ahead_units * kUnitParts - o.ahead_filled,
-                 lacks = (o.ahead_units - filled) * kUnitParts - parts;
-  if (lacks >= lacked)
-    return 0;
-  const uint64_t now = program_ns();
-  if (filled && o.filled_ns)
-    compare_with_base(o, (now - o.filled_ns) / filled);
-  SpinGuard guard(lock_);
-  parts_ahead_ -= lacked - lacks;
-  o.ahead_units -= filled;
-  o.ahead_filled = static_cast<uint16_t>(parts);
-  if (filled) {
-    o.shows_data = true;
-    o.filled_ns = o.ahead_units ? now : 0; // else the program continues on base pages
-  }
-  return lacked - lacks;
-}
-
 /// Withdraws untouched units from an object that has not grown for long; other objects may use
 /// them. They take no memory. Touched units may be filled with zeros, and stay. Precondition:
 /// promotion_lock_ is held.
@@ -270,13 +83,6 @@ void BigObjects::withdraw(Area &a, UnitIndex head, BigObject &o) {
   parts_ahead_ -= units * kUnitParts;
 }
 
-/// True if the program has reached the end of the object: a page behind the last whole unit is
-/// resident.
-bool BigObjects::reaches_tail(const Area &a, UnitIndex head, const BigObject &o) const {
-  return o.units > o.whole_units &&
-         region_->os().resident_pages(address(a, head + o.whole_units), kBasePageBytes) != 0;
-}
-
 /// Returns how many units may be given to an object that has `own` parts not yet filled, where all
 /// objects have `given`. An object may have its next unit before its last one is filled, or it
 /// would get every other unit.
@@ -288,45 +94,9 @@ uint64_t BigObjects::may_have(uint64_t own, uint64_t given, uint64_t (*resident_
   return min_of(all - min_of(all, given), share - min_of(share, own)) / kUnitParts;
 }
 
-/// True if the program fills the probe upwards, and the units in front of it are surely filled or
-/// none. The probe has `pages` resident pages and is not filled. Precondition: promotion_lock_ is
-/// held.
-bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pages,
-                               unsigned &grown) {
-  const uint64_t now = program_ns();
-  if (pages && !o.probe_pages) { // the program has filled the units in front of the probe
-    if (o.ahead_units && o.given_ns)
-      compare_with_base(o, (now - o.given_ns) / o.ahead_units);
-    o.begun_ns = now;
-    o.begun_pages = static_cast<uint16_t>(pages);
-  }
-  const bool grows = pages >= o.probe_pages + kGrowthPages;
-  const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
-  const bool measured = grows && pages >= least,
-             in_order = measured && fills_in_order(address(a, head + o.probe), pages);
-  if (grows) {
-    // A fill in any order (a hash table) fills all units at once: frequent looks would find nothing
-    // to give, so its growth does not ask for them.
-    if (in_order || !measured)
-      grown += static_cast<unsigned>((pages - o.probe_pages) / (kPagesPerUnit / kUnitParts) + 1);
-    o.looks_without_growth = 0;
-  } else if (o.looks_without_growth < kStillLooks)
-    o.looks_without_growth++;
-  o.probe_pages = static_cast<uint16_t>(pages);
-  return in_order;
-}
-
-/// Examines one object and gives it units ahead. Returns about how many parts the program has
-/// filled since the last look. Precondition: promotion_lock_ is held.
-unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
-  Area &a = areas_[w.area];
-  BigObject &o = *w.object;
-  const auto pages_of = [&](UnitIndex index) {
-    return is_superpage(a, w.head + index)
-               ? kPagesPerUnit
-               : region_->os().resident_pages(address(a, w.head + index), kSuperpageBytes);
-  };
-  unsigned grown = note_filled(a, w.head, o);
+/// Records whether the object has grown since the last look: it has `grown` parts more. Withdraws
+/// what it was given if it stands still for long. Precondition: promotion_lock_ is held.
+void BigObjects::note_standstill(Area &a, UnitIndex head, BigObject &o, unsigned grown) {
   if (grown) {
     o.still_ns = 0;
     o.stale = false;
@@ -335,50 +105,75 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     if (!o.still_ns)
       o.still_ns = now;
     else if (now - o.still_ns > kStaleNs)
-      withdraw(a, w.head, o);
+      withdraw(a, head, o);
   }
+}
+
+/// Gives the object superpages from unit `front` on, as many as it may have. `filled`: the units in
+/// front of it are filled, those given ahead included. Returns how many units it went over.
+/// Precondition: promotion_lock_ is held.
+UnitIndex BigObjects::give_share(const Watched &w, UnitIndex front, bool filled,
+                                 uint64_t (*resident_bytes)()) {
+  BigObject &o = *w.object;
+  if (w.area != kSuper || front >= o.whole_units || too_expensive())
+    return 0;
+  const uint64_t had = o.ahead_units * kUnitParts - o.ahead_filled, own = filled ? 0 : had;
+  return give_ahead(areas_[w.area], w.head, o, front,
+                    may_have(own, parts_ahead_ - had + own, resident_bytes));
+}
+
+/// Moves the probe behind the `given` units from `front` on. `filled`: the units in front of them
+/// are filled.
+void BigObjects::move_probe(BigObject &o, UnitIndex front, UnitIndex given, bool filled) {
+  SpinGuard guard(lock_);
+  if (filled) {
+    forget_ahead(o);
+    o.filled_ns = o.still_ns = 0;
+    o.stale = false;
+  }
+  parts_ahead_ += given * kUnitParts;
+  o.ahead_units += given;
+  o.probe_pages = 0;
+  o.probe = front + given;
+  o.given_ns = given && filled ? program_ns() : 0;
+  o.begun_ns = 0;
+}
+
+/// Records that the program fills the whole object, and ends the watch. Precondition: lock_ is
+/// held.
+void BigObjects::record_fill(Area &a, UnitIndex head, BigObject &o) {
+  fills_.filled(o.history, o.whole_units);
+  unwatch(o);
+  if (&a == &areas_[kSuper])
+    join_mappings(a, head, o);
+}
+
+/// Examines one object and gives it units ahead. Returns about how many parts the program has
+/// filled since the last look. Precondition: promotion_lock_ is held.
+unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
+  Area &a = areas_[w.area];
+  BigObject &o = *w.object;
+  unsigned grown = note_filled(a, w.head, o);
+  note_standstill(a, w.head, o, grown);
   while (o.probe < o.whole_units) {
-    size_t pages = pages_of(o.probe);
+    const size_t pages = filled_pages(a, w.head + o.probe);
+    const bool untouched = o.shows_data && pages == 0; // the units given ahead show the fill
     UnitIndex front = o.probe;
-    const bool untouched = o.shows_data && pages == 0;
-    if (untouched && o.stale)
-      return grown;
     if (!untouched) {
       if (pages < kDensePages && !look_at_probe(a, w.head, o, pages, grown) &&
           !is_passed(a, w.head, o, pages))
         return grown;
       if (o.begun_ns && pages > o.begun_pages)
         o.base_ns = (program_ns() - o.begun_ns) * kPagesPerUnit / (pages - o.begun_pages);
-      // The program may have filled more since the last look. Give the next units behind the one
-      // that it is filling now.
-      front++;
-      while (front < o.whole_units && (pages = pages_of(front)) >= kDensePages)
-        front++;
-      if (front < o.whole_units && pages >= kBegunPages)
-        front++;
+      front = front_of_fill(a, w.head, o);
+    } else if (o.stale) {
+      return grown;
     }
-    UnitIndex given = 0;
-    if (w.area == kSuper && front < o.whole_units && !too_expensive()) {
-      const uint64_t had = o.ahead_units * kUnitParts - o.ahead_filled, own = untouched ? had : 0;
-      given =
-          give_ahead(a, w.head, o, front, may_have(own, parts_ahead_ - had + own, resident_bytes));
-    }
+    const UnitIndex given = give_share(w, front, !untouched, resident_bytes);
     if (untouched && given == 0)
       return grown;
-    if (!untouched)
-      grown += (front - o.probe) * kUnitParts;
-    SpinGuard guard(lock_);
-    if (!untouched) { // everything in front of the probe is filled
-      forget_ahead(o);
-      o.filled_ns = o.still_ns = 0;
-      o.stale = false;
-    }
-    parts_ahead_ += given * kUnitParts;
-    o.ahead_units += given;
-    o.probe_pages = 0;
-    o.probe = front + given;
-    o.given_ns = given && !untouched ? program_ns() : 0;
-    o.begun_ns = 0;
+    grown += (front - o.probe) * kUnitParts;
+    move_probe(o, front, given, !untouched);
   }
   if (o.shows_data && o.ahead_units &&
       !reaches_tail(a, w.head, o)) { // the contents of the last units show whether they are filled
@@ -388,84 +183,8 @@ unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
     return grown;
   }
   SpinGuard guard(lock_);
-  fills_.filled(o.history, o.whole_units);
-  unwatch(o);
-  if (w.area == kSuper)
-    join_mappings(a, w.head, o);
+  record_fill(a, w.head, o);
   return grown;
-}
-
-/// True if the program has filled the rest of an object that is about to be freed. A few of the
-/// units behind the probe are examined, the last among them. The units before one that was given
-/// ahead were filled. A superpage from the allocation on is resident from its first touch, so its
-/// contents are examined. Precondition: promotion_lock_ is held if the object may be promoted.
-bool BigObjects::ends_filled(const Area &a, UnitIndex head, const BigObject &o) const {
-  constexpr UnitIndex kAsked = 8;
-  const UnitIndex left = o.whole_units - min_of(o.probe, o.whole_units),
-                  step = max_of<UnitIndex>(left / kAsked, 1);
-  if (left == 0) // all units are given: look_at() has recorded the fill, or the last unit shows it
-    return o.ahead_units != 0 && region_->os().holds_data(address(a, head + o.whole_units - 1));
-  for (UnitIndex i = 0; i < left; i += step) {
-    const UnitIndex unit = head + o.whole_units - 1 - i;
-    if (is_superpage(a, unit)
-            ? !o.watched && !region_->os().holds_data(address(a, unit))
-            : region_->os().resident_pages(address(a, unit), kSuperpageBytes) < kDensePages)
-      return false;
-  }
-  return true;
-}
-
-void BigObjects::fill(const Handle &handle, const void *p, size_t range) {
-  if (!promotion_lock_.try_lock())
-    return;
-  BigObject &o = *handle.object;
-  Area &a = handle.slice == areas_[kSuper].slice ? areas_[kSuper] : areas_[kBase];
-  const auto first = reinterpret_cast<uintptr_t>(address(a, handle.head)),
-             from = reinterpret_cast<uintptr_t>(p);
-  // A unit counts as written if at most its first or last eighth is outside the range.
-  constexpr size_t kMissing = kSuperpageBytes / 8;
-  UnitIndex unit = 0, end = 0;
-  if (handle.object->units != 0 && o.pending && from >= first) { // else it was freed meanwhile
-    const size_t begin = range ? from - first : o.offset,
-                 past = range ? begin + min_of(range, o.offset + o.bytes -
-                                                          min_of(o.offset + o.bytes, begin))
-                              : o.offset + o.bytes;
-    unit = static_cast<UnitIndex>(align_up(begin - min_of(begin, kMissing), kSuperpageBytes) /
-                                  kSuperpageBytes);
-    end = min_of(static_cast<UnitIndex>((past + kMissing) / kSuperpageBytes), o.whole_units);
-  }
-  const bool whole = unit == 0 && end == o.whole_units && end != 0;
-  const auto is_touched = [&](UnitIndex at) {
-    return !is_superpage(a, handle.head + at) &&
-           region_->os().resident_pages(address(a, handle.head + at), kSuperpageBytes) >=
-               kBegunPages;
-  };
-  // A loop may write memory on base pages again and again: then this call costs only a look at
-  // three units.
-  if (unit < end && is_touched(unit) && is_touched(end - 1) && is_touched(unit + (end - unit) / 2))
-    unit = end = 0;
-  while (unit < end && !too_expensive()) {
-    UnitIndex given = 1;
-    if (!is_superpage(a, handle.head + unit) && !is_touched(unit))
-      given = give_ahead(a, handle.head, o, unit, end - unit);
-    if (given == 0)
-      break;
-    unit += given;
-  }
-  if (whole && end != 0 && unit == end) {
-    SpinGuard guard(lock_);
-    fills_.filled(o.history, o.whole_units);
-    unwatch(o);
-    if (&a == &areas_[kSuper])
-      join_mappings(a, handle.head, o);
-  }
-  if (&a == &areas_[kBase] && o.superpages)
-    o.demoted = true; // its units have advice of their own
-  if (o.units != 0 && o.superpages == o.whole_units) {
-    SpinGuard guard(lock_);
-    set_pending(o, false);
-  }
-  promotion_lock_.unlock();
 }
 
 unsigned BigObjects::look_ahead(uint64_t (*resident_bytes)(), bool all) {

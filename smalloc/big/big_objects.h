@@ -307,6 +307,13 @@ private:
   unsigned note_filled(Area &a, UnitIndex head, BigObject &object);
   uint64_t may_have(uint64_t own, uint64_t given, uint64_t (*resident_bytes)());
   bool look_at_probe(Area &a, UnitIndex head, BigObject &object, size_t pages, unsigned &grown);
+  size_t filled_pages(const Area &a, UnitIndex unit) const;
+  UnitIndex front_of_fill(const Area &a, UnitIndex head, const BigObject &object) const;
+  void note_standstill(Area &a, UnitIndex head, BigObject &object, unsigned grown);
+  UnitIndex give_share(const Watched &watched, UnitIndex front, bool filled,
+                       uint64_t (*resident_bytes)());
+  void move_probe(BigObject &object, UnitIndex front, UnitIndex given, bool filled);
+  void record_fill(Area &a, UnitIndex head, BigObject &object);
   unsigned look_at(const Watched &watched, uint64_t (*resident_bytes)());
   bool ends_filled(const Area &a, UnitIndex head, const BigObject &object) const;
   bool withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);
@@ -336,6 +343,9 @@ private:
     return o.pooled.units() == 0 && !o.demoted && !o.placed && !o.medium;
   }
   void set_pending(BigObject &object, bool on);
+  bool earns_a_look(BigObject &object, uint64_t credit_ns, bool eager);
+  int promote_unit(Area &a, UnitIndex unit, BigObject &object, Price &price);
+  static void note_looks(BigObject &object, uint32_t looked, uint32_t promoted, bool all_seen);
   bool make_room(const BigObject *claimant, uint64_t claim, unsigned wanted);
   bool take_from_less_worthy(uint32_t worth, UnitIndex wanted);
   unsigned take_superpages_from(Area &a, UnitIndex head, unsigned most);
@@ -351,6 +361,8 @@ private:
   uint64_t unproven_limit() const;
   uint64_t cache_limit() const;
   bool raises_peak(const Area &a, UnitIndex first, uint64_t bytes);
+  bool add_memory(Area &a, UnitIndex head, BigObject &o, size_t before, size_t after);
+  void cut_memory(Area &a, UnitIndex head, BigObject &o, size_t before, size_t after);
   void *resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes);
   void *move_to_larger(Area &a, UnitIndex head, size_t bytes);
 
@@ -367,6 +379,10 @@ private:
   std::atomic<bool> unrecorded_{false}; ///< some object is not recorded in the statistics
   FillHistory fills_;
   static constexpr unsigned kMostWatched = 64;
+  /// Resident pages from which the program is filling the unit: a collapse would contend with its
+  /// page faults.
+  static constexpr size_t kBegunPages = 16;
+  static constexpr UnitIndex kMostAhead = 64; ///< units given ahead at a time
   /// Consecutive looks without growth after which a freed object counts as sparse.
   static constexpr uint8_t kStillLooks = 3;
   Watched watched_[kMostWatched] = {};

@@ -6,60 +6,74 @@
 #include "smalloc/big/big_objects.h"
 
 namespace smalloc {
+/// Takes and commits the memory of an object that grows from `before` to `after`, distances from
+/// its first unit. False: the units behind it are in use, or the commit is refused. Precondition:
+/// lock_ is held.
+bool BigObjects::add_memory(Area &a, UnitIndex head, BigObject &o, size_t before, size_t after) {
+  const auto units = static_cast<UnitIndex>(units_for(after));
+  if (units > o.units && !a.map.take_at(head + o.units, units - o.units))
+    return false;
+  char *end = address(a, head) + before;
+  if (region_->os().commit(end, after - before) != 0) {
+    region_->decommit(a.slice, end, after - before);
+    if (units > o.units)
+      a.map.give_back(head + o.units, units - o.units);
+    return false;
+  }
+  if (o.medium)
+    advise_medium(a, head, before, after);
+  return true;
+}
+
+/// Decommits the memory that an object loses in its last remaining unit when it shrinks from
+/// `before` to `after`, distances from its first unit. Preconditions: lock_ is held; no promotion
+/// is running.
+void BigObjects::cut_memory(Area &a, UnitIndex head, BigObject &o, size_t before, size_t after) {
+  const auto units = static_cast<UnitIndex>(units_for(after)),
+             whole = static_cast<UnitIndex>(after / kSuperpageBytes);
+  char *start = address(a, head);
+  unwatch(o); // whether it would have been filled is unknown from now on
+  // The new slack is memory that the program had, so is_pristine() cannot detect attributes on it.
+  o.placed |= may_be_kept(o) && !region_->os().is_one_mapping(start, before);
+  // Whole superpages are released whole. The rest of the last superpage's unit becomes a tail
+  // again.
+  const size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
+  if (keep_in_unit > after)
+    region_->decommit(a.slice, start + after, keep_in_unit - after);
+  if (whole < units && whole < o.whole_units) {
+    const UnitIndex cut = clear_superpages(a, head + whole, 1);
+    region_->demoted(address(a, head + whole), kSuperpageBytes, cut);
+  }
+  o.superpages = 0;
+  for (UnitIndex i = 0; i < whole; i++)
+    o.superpages += is_superpage(a, head + i);
+  region_->counters().pages_released.add((keep_in_unit - after) / kBasePageBytes);
+}
+
 /// Preconditions: lock_ is held; no promotion is running.
 void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t bytes) {
-  const OsHooks &os = region_->os();
-  size_t before = o.offset + o.bytes;
+  const size_t before = o.offset + o.bytes;
   size_t after = committed_end(o.offset + bytes, o.whole_superpages);
   // A tail on a superpage keeps it while its unit stays.
   if (a.slice == Slice::kBigSuper && o.whole_units == o.units && after < before &&
       units_for(after) == o.units)
     after = before;
-  auto units = static_cast<UnitIndex>(units_for(after));
-  auto whole = static_cast<UnitIndex>(after / kSuperpageBytes);
-  char *start = address(a, head);
-  if (after > before) {
-    if (units > o.units && !a.map.take_at(head + o.units, units - o.units))
-      return nullptr;
-    if (os.commit(start + before, after - before) != 0) {
-      region_->decommit(a.slice, start + before, after - before);
-      if (units > o.units)
-        a.map.give_back(head + o.units, units - o.units);
-      return nullptr;
-    }
-    if (o.medium)
-      advise_medium(a, head, before, after);
-  } else if (after < before) {
-    unwatch(o); // whether it would have been filled is unknown from now on
-    // The new slack is memory that the program had, so is_pristine() cannot detect attributes on
-    // it.
-    o.placed |= may_be_kept(o) && !os.is_one_mapping(start, before);
-    // Whole superpages are released whole. The rest of the last superpage's unit becomes a tail
-    // again.
-    size_t keep_in_unit = min_of(before, size_t{units} * kSuperpageBytes);
-    if (keep_in_unit > after)
-      region_->decommit(a.slice, start + after, keep_in_unit - after);
-    if (whole < units && whole < o.whole_units) {
-      UnitIndex cut = clear_superpages(a, head + whole, 1);
-      region_->demoted(address(a, head + whole), kSuperpageBytes, cut);
-    }
-    o.superpages = 0;
-    for (UnitIndex i = 0; i < whole; i++)
-      o.superpages += is_superpage(a, head + i);
-    region_->counters().pages_released.add((keep_in_unit - after) / kBasePageBytes);
-  }
+  if (after > before && !add_memory(a, head, o, before, after))
+    return nullptr;
+  if (after < before)
+    cut_memory(a, head, o, before, after);
+  const auto units = static_cast<UnitIndex>(units_for(after));
   for (UnitIndex i = o.units; i < units; i++)
     a.head_of[head + i] = i;
   note_live(after > before ? after - before : 0, after < before ? before - after : 0);
   o.bytes = after - o.offset;
-  UnitIndex units_before = o.units;
+  const UnitIndex units_before = o.units, whole_before = o.whole_units;
   o.units = units;
-  const UnitIndex whole_before = o.whole_units;
-  o.whole_units = whole;
+  o.whole_units = static_cast<UnitIndex>(after / kSuperpageBytes);
   if (a.slice == Slice::kBigSuper) {
     // The unit of the former tail contains base pages and keeps them.
-    UnitIndex fresh = static_cast<UnitIndex>(units_for(before));
-    grow_at_first_touch(a, head, o, max_of(whole_before, fresh), whole);
+    const auto fresh = static_cast<UnitIndex>(units_for(before));
+    grow_at_first_touch(a, head, o, max_of(whole_before, fresh), o.whole_units);
   } else {
     o.fruitless = 0;
     o.next_unit = 0;
@@ -68,7 +82,7 @@ void *BigObjects::resize_in_place(Area &a, UnitIndex head, BigObject &o, size_t 
   if (units < units_before) // last, since it unlocks for a while
     release_units(a, head + units, units_before - units, before - size_t{units} * kSuperpageBytes,
                   may_be_kept(o));
-  return start + o.offset;
+  return address(a, head) + o.offset;
 }
 
 /// Gives untouched new units of an object with superpages at first touch their superpages. Units

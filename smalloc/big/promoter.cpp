@@ -23,31 +23,78 @@ constexpr unsigned kMostFailures = 4;
 constexpr unsigned kMostFruitless = 10;
 } // namespace
 
+/// Adds credit to an object that waits for promotion. True if the object is due for a look now.
+/// The pause avoids looks for small nests. A nest that is worth far more than the look gets it.
+/// Precondition: promotion_lock_ is held.
+bool BigObjects::earns_a_look(BigObject &o, uint64_t credit_ns, bool eager) {
+  {
+    SpinGuard guard(lock_);
+    if (o.units == 0 || !o.pending)
+      return false;
+    o.worth_ns += credit_ns;
+  }
+  o.ledger.earn(credit_ns);
+  const bool worth_a_look =
+      !o.refused && credit_ns / kLooksInCredit >= kLookPriceNs * o.whole_units;
+  if (o.skipped < o.pause && !eager && !worth_a_look) {
+    o.skipped++;
+    return false;
+  }
+  o.skipped = 0;
+  o.refused = false;
+  return true;
+}
+
+/// Collapses a dense unit of the object at the object's cost. Returns 0 or the kernel's error;
+/// ENOSPC: the budget is used up, and no other object gives way. Precondition: promotion_lock_ is
+/// held.
+int BigObjects::promote_unit(Area &a, UnitIndex unit, BigObject &o, Price &price) {
+  char *start = address(a, unit);
+  uint64_t took;
+  int error = region_->promote(start, took);
+  if (error == ENOSPC && make_room(&o, 0, o.whole_units - o.superpages))
+    error = region_->promote(start, took);
+  o.ledger.pay(took);
+  if (error != 0)
+    return error;
+  price.measured(took);
+  SpinGuard guard(lock_);
+  set_superpage(a, unit, true);
+  o.superpages++;
+  o.mappings += &a == &areas_[kSuper];
+  return 0;
+}
+
+/// Sets the object's pause by what its last looks have found: `looked` units were examined,
+/// `promoted` of them collapsed. `all_seen`: there is no further unit to examine. Looks are counted
+/// over several calls: the credit of one call may pay for only a few.
+void BigObjects::note_looks(BigObject &o, uint32_t looked, uint32_t promoted, bool all_seen) {
+  o.looks += looked;
+  o.finds += promoted;
+  const bool round = all_seen || o.looks >= o.whole_units;
+  if (promoted)
+    o.fruitless = 0;
+  if (o.finds * kLooksPerPromotion >= o.looks && o.finds) {
+    o.pause = 0;
+  } else if (round) { // nothing found, or the object fills slowly: most looks still find it sparse
+    o.fruitless = static_cast<uint8_t>(o.fruitless + (o.finds == 0));
+    uint16_t longest = o.finds ? kMostPauseWhileFilling : UINT16_MAX;
+    o.pause = static_cast<uint16_t>(min_of<uint32_t>(o.pause ? o.pause * 2u : 1u, longest));
+  }
+  if (round)
+    o.looks = o.finds = 0;
+}
+
 void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns,
                          bool eager) {
   if (!handle || !promotion_lock_.try_lock())
     return;
   BigObject &o = *handle.object;
   Area &a = areas_[handle.slice == areas_[kSuper].slice ? kSuper : kBase];
-  bool live;
-  {
-    SpinGuard guard(lock_);
-    live = o.units != 0 && o.pending;
-    if (live)
-      o.worth_ns += credit_ns;
-  }
-  if (live)
-    o.ledger.earn(credit_ns);
-  // The pause avoids looks for small nests. A nest that is worth far more than the look gets it.
-  bool worth_a_look = !o.refused && credit_ns / kLooksInCredit >= kLookPriceNs * o.whole_units;
-  if (!live || (o.skipped < o.pause && !eager && !worth_a_look)) {
-    if (live)
-      o.skipped++;
+  if (!earns_a_look(o, credit_ns, eager)) {
     promotion_lock_.unlock();
     return;
   }
-  o.skipped = 0;
-  o.refused = false;
   const OsHooks &os = region_->os();
   uint64_t began = os.now_ns();
   uint32_t seen = 0, looked = 0, promoted = 0;
@@ -64,50 +111,23 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
       break;
     o.ledger.pay(kLookPriceNs);
     looked++;
-    char *start = address(a, unit);
     o.next_unit++;
-    if (os.resident_pages(start, kSuperpageBytes) < kDensePages) {
+    if (os.resident_pages(address(a, unit), kSuperpageBytes) < kDensePages) {
       region_->counters().units_too_sparse.add();
-    } else {
-      uint64_t took;
-      int error = region_->promote(start, took);
-      if (error == ENOSPC && make_room(&o, 0, o.whole_units - o.superpages))
-        error = region_->promote(start, took);
-      o.ledger.pay(took);
-      if (error == 0) {
-        price.measured(took);
-        SpinGuard guard(lock_);
-        set_superpage(a, unit, true);
-        o.superpages++;
-        o.mappings += &a == &areas_[kSuper];
-        promoted++;
-        failures = 0;
-      } else if (error == ENOSPC || ++failures == kMostFailures) {
-        seen = o.whole_units; // counts like a round without success
-        o.refused = true;
-        break;
-      }
+    } else if (const int error = promote_unit(a, unit, o, price); error == 0) {
+      promoted++;
+      failures = 0;
+    } else if (error == ENOSPC || ++failures == kMostFailures) {
+      seen = o.whole_units; // counts like a round without success
+      o.refused = true;
+      break;
     }
     if (os.now_ns() - began >= pause_ns) {
       seen++;
       break;
     }
   }
-  // Looks are counted over several calls: the credit of one call may pay for only a few.
-  o.looks += looked;
-  o.finds += promoted;
-  bool round = seen >= o.whole_units || o.looks >= o.whole_units;
-  if (promoted)
-    o.fruitless = 0;
-  if (o.finds * kLooksPerPromotion >= o.looks && o.finds) {
-    o.pause = 0;
-  } else if (round) { // nothing found, or the object fills slowly: most looks still find it sparse
-    o.fruitless = static_cast<uint8_t>(o.fruitless + (o.finds == 0));
-    uint16_t longest = o.finds ? kMostPauseWhileFilling : UINT16_MAX;
-    o.pause = static_cast<uint16_t>(min_of<uint32_t>(o.pause ? o.pause * 2u : 1u, longest));
-  }
-  if (round)
-    o.looks = o.finds = 0;
+  note_looks(o, looked, promoted, seen >= o.whole_units);
   if (o.superpages == o.whole_units || o.fruitless >= kMostFruitless) {
     SpinGuard guard(lock_);
     set_pending(o, false);

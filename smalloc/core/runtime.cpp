@@ -1,40 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime.cpp starts the heaps. It reads the options, tests which free() the process uses, reserves
-// the address range and configures the heaps. It also handles fork(), and limits that the program
-// sets later.
+// runtime.cpp starts the heaps. It reads the options, tests which free() the process uses, has the
+// address range reserved (runtime_region.cpp) and configures the heaps in it.
 #include "smalloc/core/runtime.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/config/file_name.h"
-#include "smalloc/core/debug.h"
-#include "smalloc/core/promotion_thread.h"
 #include "smalloc/include/smalloc/machine.h"
-#include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/pages/data_limit.h"
-#include "smalloc/process/cpu_time.h"
-#include "smalloc/process/fork_locks.h"
 #include "smalloc/process/loaded_objects.h"
 #include "smalloc/process/own_image.h"
 #include "smalloc/process/own_sandbox.h"
 #include "smalloc/process/process_identity.h"
-#include "smalloc/process/process_memory.h"
 #include "smalloc/sites/free_owner.h"
 #include "smalloc/sites/modules.h"
 #include "smalloc/sites/object_placement.h"
-#include "smalloc/sites/site_words.h"
 #include "smalloc/small/node_heaps.h"
 
-#include <errno.h>
-#include <initializer_list>
-#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 SMALLOC_EXPORT unsigned __smalloc_v1_pending; // declared in site.h
 unsigned __smalloc_v1_pending = 0;
@@ -144,155 +131,6 @@ void Runtime::switch_off(const char *why) {
 
 bool Range::went_back(const void *p) { return g_runtime.region().went_back(p); }
 
-namespace {
-constexpr size_t kLeastReserved = size_t{256} << 20;
-/// Returns the most bytes to reserve under a limit of address space. The program needs most of it:
-/// take an eighth.
-size_t most_under_limit(uint64_t limit) {
-  const size_t memory = system_memory_bytes();
-  return min_of(memory / 4, static_cast<size_t>(limit) / 8);
-}
-} // namespace
-
-void Runtime::limit_address_space(uint64_t limit) {
-  const size_t bytes = most_under_limit(limit);
-  // A child of vfork that sets limits for its next program shares this memory, but is another
-  // process.
-  if (!running() || bytes >= region_.bytes() || getpid() != process_)
-    return;
-  KeepErrno keep;
-  SpinGuard guard(limit_lock_);
-  // Before other memory can be mapped there.
-  g_range.has_holes.store(true);
-  for (const Slice s : {Slice::kTables, Slice::kMeta, Slice::kSmallBase, Slice::kSmallSuper,
-                        Slice::kClass, Slice::kNode})
-    region_.shrink(s, bytes);
-  big_.shrink(bytes);
-}
-
-void Runtime::all_locked(bool existing, FutureLock future) {
-  set_future_lock(future); // first: later commits of other threads take the lock state from it
-  if (existing && running())
-    on_own_stack([this] {
-      unlock_all_reserved(reinterpret_cast<void *>(region_.start()), region_.bytes());
-    });
-}
-
-/// Returns the warning for a failed start, by the limits that are set.
-const char *Runtime::no_address_space() const {
-  rlimit limit;
-  return memory_locked_ && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
-             ? "no room for the superpage heaps in locked memory (ulimit -l); the program's malloc "
-               "serves"
-             : "no address space for the superpage heaps (ulimit -v?); the program's malloc serves";
-}
-
-/// Returns 16 x the memory of the machine: enough for tables that are reserved and hardly touched,
-/// and small enough for libsmalloc's own tables.
-size_t Runtime::bytes_to_reserve() {
-  if (options_.reserve_bytes)
-    return options_.reserve_bytes;
-  constexpr size_t kGiB = size_t{1} << 30;
-  size_t memory = system_memory_bytes();
-  size_t bytes = align_up(min_of(max_of(memory * 16, 16 * kGiB), 1024 * kGiB), kGiB);
-  rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    bytes = min_of(bytes, most_under_limit(limit.rlim_cur));
-  // Do not fill a limit of data with tables for memory that is not available.
-  if (const uint64_t data = data_limit(); data < bytes / 16)
-    bytes = data * 16;
-  // After mlockall(MCL_FUTURE) libsmalloc's tables are resident, and count as locked.
-  memory_locked_ = future_lock() != FutureLock::kNone;
-  if (memory_locked_) {
-    const bool limited =
-        getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && geteuid() != 0;
-    return limited && limit.rlim_cur < kLeastReserved ? 0 : min_of(bytes, memory / 4);
-  }
-  // An mlockall() by a direct system call was not intercepted. It makes the reservation locked
-  // memory.
-  static char status[4096]; // static: one thread runs start(), perhaps on a signal handler's stack
-  if (kLinux.read_file("/proc/self/status", status, sizeof status) > 0) {
-    const char *locked = strstr(status, "VmLck:");
-    bool any = false;
-    for (const char *c = locked ? locked + 6 : ""; *c && *c != '\n'; c++)
-      any |= *c >= '1' && *c <= '9';
-    if (any) {
-      memory_locked_ = true;
-      bytes = min_of(bytes, memory / 4);
-      if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-          geteuid() != 0)
-        bytes = min_of(bytes, static_cast<size_t>(limit.rlim_cur) / 4);
-    }
-  }
-  return bytes;
-}
-
-bool Runtime::start_region() {
-  const Options &o = options_;
-  PageFallback::Config page_fallback_config;
-  page_fallback_config.asked = o.pages;
-  page_fallback_config.force = o.force;
-  page_fallback_config.only_advised = o.only_advised;
-  page_fallback_config.directed_gigantic = modules_name_page(kGiganticShift);
-  page_fallback_config.sysfs = o.sysfs;
-  if (o.budget_percent && (o.pages == PageBacking::kHugetlb || o.pages == PageBacking::kGigantic))
-    page_fallback_config.most_pool_units = Budget::pool_share(
-        kLinux, o.sysfs,
-        o.pages == PageBacking::kGigantic || page_fallback_config.directed_gigantic,
-        o.budget_percent);
-  page_fallback_.init(kLinux, page_fallback_config, counters());
-  thp_ = page_fallback_.settings().general;
-  Region::Config config;
-  config.os = &kLinux;
-  // If unadvised memory gets superpages, libsmalloc's memory has to be advised against them.
-  config.thp = page_fallback_.settings().superpage.unadvised ? ThpMode::kAlways : ThpMode::kMadvise;
-  config.thp_allowed = page_fallback_.superpages();
-  config.superpages_allowed =
-      page_fallback_.superpages() || page_fallback_.pools(PageKind::kGigantic);
-  config.medium_advice = page_fallback_.advises_medium() && !page_fallback_.primes_medium();
-  config.budget.bytes = o.budget_bytes;
-  config.budget.percent = o.budget_percent;
-  config.budget.pool_units = page_fallback_.pools() ? page_fallback_config.most_pool_units : 0;
-  config.budget.sysfs = o.sysfs;
-  sites_served_ = page_fallback_.any() || o.pages == PageBacking::kBase;
-  config.mapping_limit = number_in_file(kLinux, "/proc/sys/vm/max_map_count", 65530);
-  config.pending = &__smalloc_v1_pending;
-  config.passes_below = &g_malloc_entry.foreign_below;
-
-  MappedRanges::Config mapped_config;
-  mapped_config.os = &kLinux;
-  mapped_config.pending = &__smalloc_v1_pending;
-  mapped_config.passes_below = &g_malloc_entry.foreign_below;
-  // One budget covers all memory, but a share of a pool applies only to pool pages.
-  if (!page_fallback_.pools() || !o.budget_percent) {
-    mapped_config.budget = &region_;
-    config.charged_before = image_superpages();
-  } else {
-    mapped_config.units_left = Budget::most_bytes(0, o.budget_percent) / kSuperpageBytes;
-  }
-  mapped_.init(mapped_config, counters());
-
-  if (o.populate == FirstTouchPolicy::kAuto)
-    first_touch_cost_.init(kLinux);
-  BigObjects::Config big_config;
-  big_config.first_touch = &first_touch_cost_;
-  big_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
-  big_config.process_cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
-  big_config.cache_bytes = o.cache_bytes;
-  big_config.place = [](char *start, size_t bytes, numa::Placement placement) {
-    return g_placement.place(start, bytes, placement);
-  };
-  big_config.may_demote = o.demote_percent != 0;
-  big_config.small = &g_small.main_pages();
-  config.bytes = bytes_to_reserve();
-  while (config.bytes >= kLeastReserved && !region_.init(config, counters()))
-    config.bytes /= 2;
-  if (region_.bytes() == 0 || !big_.init(region_, page_fallback_, big_config))
-    return false;
-  watch_forks();
-  return true;
-}
-
 bool Runtime::start() {
   HeapState seen = HeapState::kUninitialised;
   if (state_.load(std::memory_order_acquire) == HeapState::kOff)
@@ -312,9 +150,9 @@ bool Runtime::start() {
   return started;
 }
 
-bool Runtime::start_heaps() {
-  const Options &o = options();
-  if (o.heap_given && o.heap == HeapStrategy::kOff) {
+/// True if no setting and no other allocator forbids the heaps. Otherwise switches them off.
+bool Runtime::may_start() {
+  if (options_.heap_given && options_.heap == HeapStrategy::kOff) {
     switch_off(nullptr);
     return false;
   }
@@ -336,6 +174,12 @@ bool Runtime::start_heaps() {
     switch_off(nullptr);
     return false;
   }
+  return true;
+}
+
+/// Sets the costs of page walks, by the machine's profile and the settings.
+void Runtime::set_walk_costs() {
+  const Options &o = options_;
   const smalloc_machine *machine = smalloc_machine_native();
   machine_name_ = machine->name;
   reach_bytes_ = uint64_t{smalloc_machine_reach_pages(machine)} * kBasePageBytes;
@@ -343,20 +187,11 @@ bool Runtime::start_heaps() {
   walk_.far_cycles =
       max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
   walk_.reach_bytes = reach_bytes_;
-  // Report a limit only to a process that requested these heaps.
-  const bool asked = o.heap_given || o.debug || modules_seen();
-  if (data_limit() < kLeastDataLimit) {
-    switch_off(asked ? "no room for the superpage heaps (ulimit -d); the program's malloc serves"
-                     : nullptr);
-    return false;
-  }
-  if (!start_region()) {
-    // The program needs the rest of its address space more.
-    switch_off(asked ? no_address_space() : nullptr);
-    return false;
-  }
-  if (page_fallback_.wants_to_warn())
-    warn_of_fallback();
+}
+
+/// Configures the small heaps. They start at their first object.
+void Runtime::configure_small_heaps() {
+  const Options &o = options_;
   SmallHeap::Config small;
   small.superpages_at_first_touch = strategy_ == HeapStrategy::kSuperpage;
   small.serves_process = strategy_ == HeapStrategy::kAuto;
@@ -374,7 +209,11 @@ bool Runtime::start_heaps() {
   by_node.pages.idle_percent = o.demote_percent;
   by_node.pages.make_room = small.make_room;
   g_node_heaps.configure(region_, by_node);
-  install_fork_handlers();
+}
+
+/// Starts the statistics: the live page, and the accounts of the sites.
+void Runtime::start_accounts() {
+  const Options &o = options_;
   LiveDescription description;
   description.process = process_;
   description.strategy = static_cast<uint32_t>(strategy_);
@@ -390,6 +229,10 @@ bool Runtime::start_heaps() {
   g_accounts.start(region_, o.debug || o.abort_on_error ? Tracking::kExact
                             : o.stats_sites             ? Tracking::kSampled
                                                         : Tracking::kBig);
+}
+
+/// Publishes the heaps' range: from now on free() recognises their objects.
+void Runtime::publish_range() {
   g_range.start.store(region_.start(), std::memory_order_relaxed);
   g_range.bytes.store(region_.bytes(), std::memory_order_release);
   // If small objects are charged to their sites, every free() has to call release().
@@ -397,8 +240,33 @@ bool Runtime::start_heaps() {
   if (!g_accounts.tracks_small())
     g_range.main_heap_bytes.store(main_bytes, std::memory_order_release);
   // Its objects are in no account, so that a pointer is not known to be wrong.
-  if (strategy_ == HeapStrategy::kAuto && !o.debug && !o.abort_on_error)
+  if (strategy_ == HeapStrategy::kAuto && !options_.debug && !options_.abort_on_error)
     g_bitmap_heap.start(region_, main_bytes);
+}
+
+bool Runtime::start_heaps() {
+  const Options &o = options();
+  if (!may_start())
+    return false;
+  set_walk_costs();
+  // Report a limit only to a process that requested these heaps.
+  const bool asked = o.heap_given || o.debug || modules_seen();
+  if (data_limit() < kLeastDataLimit) {
+    switch_off(asked ? "no room for the superpage heaps (ulimit -d); the program's malloc serves"
+                     : nullptr);
+    return false;
+  }
+  if (!start_region()) {
+    // The program needs the rest of its address space more.
+    switch_off(asked ? no_address_space() : nullptr);
+    return false;
+  }
+  if (page_fallback_.wants_to_warn())
+    warn_of_fallback();
+  configure_small_heaps();
+  install_fork_handlers();
+  start_accounts();
+  publish_range();
   if (o.debug) {
     TextBuffer<256> text;
     text.put("smalloc: debug: heaps started, ").bytes(region_.bytes()).put(" reserved, machine ");
@@ -409,133 +277,6 @@ bool Runtime::start_heaps() {
     drop_own_file_pages();
   HeapState seen = HeapState::kStarting;
   return state_.compare_exchange_strong(seen, HeapState::kReady, std::memory_order_acq_rel);
-}
-
-/// Registers libsmalloc's handlers before jemalloc's, which registers its own at its start. Prepare
-/// handlers run last in, first out. So jemalloc's locks are taken before libsmalloc's, as in an
-/// allocation.
-void register_before_fork_locks() {
-  pthread_atfork([] { g_runtime.before_fork(); }, [] { g_runtime.after_fork(); },
-                 [] { g_runtime.after_fork_in_child(); });
-}
-
-void Runtime::install_fork_handlers() {
-  static std::atomic<bool> told{false};
-  if (told.exchange(true))
-    return;
-  process_ = getpid();
-  reserve_fork_handlers();
-  pthread_atfork([] { g_runtime.before_fork_locks(); }, nullptr, nullptr);
-}
-
-/// True if the heaps have run. They may be switched off since, but their objects exist.
-static bool have_heaps() { return g_range.bytes.load(std::memory_order_acquire) != 0; }
-
-void Runtime::before_fork_locks() {
-  g_small.fork_begins();
-  if (!have_heaps() || !fork_needs_locks())
-    return;
-  g_small.before_fork_locks();
-  g_node_heaps.before_fork_locks();
-}
-
-void Runtime::before_fork() {
-  if (!have_heaps())
-    return;
-  if (fork_needs_locks()) {
-    lock_streams(); // its holder allocates while it flushes streams
-    modules_lock();
-    limit_lock_.lock();
-    mapped_.lock();
-    g_small.lock_promotion();
-    g_node_heaps.lock_promotion();
-    big_.lock_all();
-    g_small.lock_all();
-    g_bitmap_heap.lock_all();
-    g_node_heaps.lock_all();
-    g_accounts.lock();
-    ObjectPlacement::lock_nodes();
-    forks_locked_ = true; // only now: another thread may fork at the same time
-  }
-  // A child gets no pages of a pool, only their contents (hugetlb.cpp).
-  bool any = counters().pool_units[static_cast<unsigned>(PageKind::kGigantic)].get() ||
-             counters().pool_units[static_cast<unsigned>(PageKind::kHugetlb)].get();
-  forks_pool_pages_ = any && fork_gate_.prepare();
-}
-
-void Runtime::unlock_after_fork(bool in_child) {
-  if (!forks_locked_)
-    return;
-  forks_locked_ = false;
-  ObjectPlacement::unlock_nodes();
-  g_accounts.unlock();
-  g_node_heaps.unlock_all();
-  g_bitmap_heap.unlock_all();
-  g_small.unlock_all();
-  big_.unlock_all();
-  g_node_heaps.unlock_promotion();
-  g_small.unlock_promotion();
-  mapped_.unlock();
-  limit_lock_.unlock();
-  modules_unlock();
-  unlock_streams(in_child);
-}
-
-void Runtime::after_fork() {
-  g_small.fork_ended(/*in_child=*/false);
-  agent_has_forked();
-  // Under the locks: the pages being sent must stay.
-  if (forks_pool_pages_) {
-    fork_gate_.enter_parent();
-    big_.for_each_pool_run(
-        [](char *p, size_t n, void *gate) { return static_cast<ForkGate *>(gate)->send(p, n); },
-        &fork_gate_);
-    fork_gate_.close_both();
-  }
-  unlock_after_fork(/*in_child=*/false);
-  promotion_thread_resume();
-  note_fork(/*in_child=*/false);
-}
-
-void Runtime::after_fork_in_child() {
-  process_ = getpid();
-  agent_after_fork_in_child();
-  // Another thread of the parent was starting the heaps. The child has no such thread, so the start
-  // would never end. The child continues without the small heap.
-  g_small.fork_ended(/*in_child=*/true);
-  if (!t_small.starting) {
-    HeapState seen = HeapState::kStarting;
-    state_.compare_exchange_strong(seen, HeapState::kOff);
-    g_small.forget_start();
-  }
-  if (!have_heaps())
-    return;
-  set_future_lock(FutureLock::kNone); // a child inherits no memory locks
-  g_live.after_fork_in_child();       // first: the following calls count
-  g_node_heaps.after_fork_in_child();
-  joining_heap_.after_fork_in_child();
-  if (!forks_locked_ && promotion_thread_is_inside()) {
-    big_.unlock_promotion();
-    g_small.unlock_promotion();
-    g_node_heaps.unlock_promotion();
-  }
-  promotion_thread_forget();
-  if (in_fork_child_)
-    in_fork_child_();
-  if (forks_pool_pages_) {
-    fork_gate_.enter_child();
-    bool all = big_.for_each_pool_run(
-        [](char *p, size_t n, void *gate) { return static_cast<ForkGate *>(gate)->receive(p, n); },
-        &fork_gate_);
-    fork_gate_.close_both();
-    if (!all) {
-      warn("fork: no memory for the child's copy of hugetlb pages, or the parent is gone");
-      abort();
-    }
-    big_.forget_pools();
-  }
-  note_fork(/*in_child=*/true);
-  unlock_after_fork(/*in_child=*/true);
 }
 
 } // namespace smalloc

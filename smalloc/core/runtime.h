@@ -24,6 +24,9 @@
 
 namespace smalloc {
 
+class RunLine;
+struct RunReport;
+
 /// The address range of libsmalloc's heaps. Before the start `bytes` is 0, and for good if the
 /// address space is refused. `start` is then 2^63. A reader that sees the new length with the old
 /// start still rejects every address of a program.
@@ -283,11 +286,24 @@ public:
 private:
   bool start();
   bool start_heaps();
+  bool may_start();
+  void set_walk_costs();
+  void configure_small_heaps();
+  void start_accounts();
+  void publish_range();
   void unlock_after_fork(bool in_child);
   bool start_region();
+  PageFallback::Config page_fallback_config() const;
+  bool one_budget() const;
+  Region::Config region_config(uint64_t most_pool_units);
+  void start_mapped_ranges();
+  BigObjects::Config big_config();
+  bool reserve_range(Region::Config config);
   void load_directives();
   void start_agent();
   void show_agent();
+  void describe_run(const char *path, const char *host, RunReport &report) const;
+  void report_directives(RunLine &line);
   void publish_sites();
   void agent_has_forked();
   void agent_after_fork_in_child();
@@ -319,6 +335,8 @@ private:
   SMALLOC_COLD bool outgrows_program_malloc(size_t bytes);
   SMALLOC_COLD bool wait_for_start();
   void *resize_big(void *p, size_t bytes);
+  void *move_to_other_memory(void *p, size_t bytes, Slice slice, bool keeps_kind,
+                             smalloc_cell *cell);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);

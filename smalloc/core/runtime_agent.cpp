@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_agent.cpp connects the agent (placement by directives) with the heaps. It describes the
-// process to the agent at the start. When a site gets superpages while the program runs, it
-// migrates the site's live objects. At the end it reports the run. It is inactive without the
-// settings directives: and validate:.
+// runtime_agent.cpp describes the process to the agent (placement by directives) at the start, and
+// reports the run at the end. Between them runtime_migrate.cpp connects the agent with the heaps.
+// All of this is inactive without the settings directives: and validate:.
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/input_signature.h"
@@ -17,7 +16,6 @@
 #include "smalloc/process/run_costs.h"
 #include "smalloc/process/wall_clock.h"
 #include "smalloc/sites/modules.h"
-#include "smalloc/sites/site_words.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,7 +28,7 @@ struct Self {
   bool input_known = false;
   uint64_t input = 0;
   uint64_t pid = 0;
-  std::atomic<bool> migrating{false}, forked{false};
+  std::atomic<bool> forked{false};
   MissCounter misses;
   RunCosts children_before; // of the earlier program in this process, before exec
 } g_self;
@@ -136,11 +134,6 @@ RunCosts Runtime::run_costs() const {
 /// Children may execute sites that the parent has not shown.
 void Runtime::agent_has_forked() { g_self.forked.store(true, std::memory_order_relaxed); }
 
-void Runtime::agent_after_fork_in_child() {
-  g_agent.after_fork_in_child();
-  g_self.migrating.store(false); // the migrating thread is in the parent
-}
-
 uint64_t Runtime::elapsed_ns() const { return wall_clock_ns() - began_ns_; }
 
 void Runtime::show_agent() {
@@ -155,73 +148,9 @@ void Runtime::show_agent() {
   h.agent_used = g_agent.superpages_taken();
 }
 
-/// Informs the agent that a big object of the account was allocated or freed.
-void Runtime::agent_charged(SiteAccounts::Account account) {
-  Directives::Entry *entry = g_accounts.directive(account);
-  if (!entry || !g_agent.note_live(entry, g_accounts.footprint(entry).superpages))
-    return;
-  // Another thread migrates, or this one further up the stack.
-  if (g_self.migrating.exchange(true))
-    return;
-  KeepErrno keep;
-  g_agent.decide_anew(
-      kLinux.now_ns(),
-      [](Directives::Entry *changed, DirectiveOutcome before, void *runtime) {
-        modules_obey_directives(
-            {g_runtime.strategy(), g_runtime.strategy(), g_runtime.serves_process()});
-        if (changed->decision == DirectiveOutcome::kTaken && before == DirectiveOutcome::kDeferred)
-          static_cast<Runtime *>(runtime)->migrate(changed);
-      },
-      this);
-  show_agent();
-  g_accounts.show_decisions();
-  g_self.migrating.store(false);
-}
-
-/// Collapses a site's live objects in place that were kept on base pages. The rest of the profile's
-/// promised gain is the credit (ski_rental.h). Units without credit wait for promotion points.
-void Runtime::migrate(Directives::Entry *entry) {
-  if (options_.promote == PromotePolicy::kOff || !region_.thp_allowed())
-    return;
-  const uint64_t live = max_of<uint64_t>(g_accounts.footprint(entry).superpages, 1);
-  const uint64_t worth = g_agent.worth_ns(*entry, live, elapsed_ns());
-  const uint64_t began = kLinux.now_ns();
-  bool any = false;
-  for (BigObjects::Handle h = big_.next_object(0); h; h = big_.next_object(h.head + 1)) {
-    SiteAccounts::Account account;
-    const char *p = region_.unit_address(h.slice, h.head) + h.object->offset;
-    if (!g_accounts.big_account(p, account) || g_accounts.directive(account) != entry)
-      continue;
-    const uint64_t credit = worth / live * min_of<uint64_t>(h.object->whole_units, live);
-    big_.make_pending(h);
-    if (h.object->pending)
-      promote_big(h, credit, credit);
-    any = true;
-  }
-  if (any) {
-    counters().freezes.add();
-    counters().migration_ns.add(kLinux.now_ns() - began);
-  }
-}
-
-void Runtime::agent_end() {
-  const Options &o = options();
-  if (!g_agent.active() && !o.validate)
-    return;
-  KeepErrno keep;
-  // A forked child: its parent reports the run.
-  if (static_cast<uint64_t>(getpid()) != g_self.pid)
-    return;
-  g_agent.end();
-  const bool wanted = o.validate_given ? o.validate : g_agent.active();
-  if (!wanted || !*g_self.build_id || !modules_seen())
-    return;
-
-  RunReport report;
-  char path[512] = "", host[256] = "";
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  path[length > 0 ? length : 0] = 0;
-  gethostname(host, sizeof host - 1);
+/// Fills in the report on this run: what it is, what it has cost, and which superpages it has got.
+/// `path` and `host` are the caller's memory, to which the report refers.
+void Runtime::describe_run(const char *path, const char *host, RunReport &report) const {
   report.build_id = g_self.build_id;
   report.path = path;
   report.host = host;
@@ -240,7 +169,7 @@ void Runtime::agent_end() {
   report.misses_known = g_self.misses.read(report.tlb_misses);
   report.superpages_touched = touched_units();
   report.touch_us = touched_ns() / 1000;
-  const Counters &c = counters();
+  const Counters &c = g_live.counters();
   report.policy = g_agent.policy();
   report.bar_thousandths = g_agent.bar();
   report.superpages_supply = g_agent.supply().free;
@@ -251,13 +180,12 @@ void Runtime::agent_end() {
   report.migrations = c.freezes.get();
   report.live_bytes_peak =
       c.big_bytes_peak.get() + c.small_bytes_peak.get() + c.class_bytes_peak.get();
+}
 
-  constexpr size_t kLineBytes = size_t{128} << 10;
-  ScratchPages scratch(kLineBytes);
-  if (!scratch.data())
-    return;
-  RunLine line(static_cast<char *>(scratch.data()), kLineBytes);
-  line.begin(report);
+/// Adds to the report's line how each directive has done. Leaves out a site that was not seen,
+/// unless that means failure.
+void Runtime::report_directives(RunLine &line) {
+  const Counters &c = counters();
   const bool small_on_superpages = running() && g_agent.active() && small_heaps_are_on_superpages();
   g_accounts.read_cells();
   for (size_t i = 0; g_agent.active() && i < g_directives.count(); i++) {
@@ -279,11 +207,40 @@ void Runtime::agent_end() {
     outcome.heap_on_superpages = small_on_superpages;
     outcome.page_shift = entry.page_shift;
     outcome.others_had_it = forked;
-    outcome.possible = running() && pages_possible(o, entry.page_shift == kMediumShift);
+    outcome.possible = running() && pages_possible(options_, entry.page_shift == kMediumShift);
     const bool short_of =
         entry.page_shift == kMediumShift ? medium_were_refused(c) : superpages_were_refused(c);
     line.directive(entry, outcome, judge(outcome, g_agent.policy(), short_of));
   }
+}
+
+void Runtime::agent_end() {
+  const Options &o = options();
+  if (!g_agent.active() && !o.validate)
+    return;
+  KeepErrno keep;
+  // A forked child: its parent reports the run.
+  if (static_cast<uint64_t>(getpid()) != g_self.pid)
+    return;
+  g_agent.end();
+  const bool wanted = o.validate_given ? o.validate : g_agent.active();
+  if (!wanted || !*g_self.build_id || !modules_seen())
+    return;
+
+  RunReport report;
+  char path[512] = "", host[256] = "";
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  gethostname(host, sizeof host - 1);
+  describe_run(path, host, report);
+
+  constexpr size_t kLineBytes = size_t{128} << 10;
+  ScratchPages scratch(kLineBytes);
+  if (!scratch.data())
+    return;
+  RunLine line(static_cast<char *>(scratch.data()), kLineBytes);
+  line.begin(report);
+  report_directives(line);
   line.end();
   const char *why =
       append_run(getenv("XDG_STATE_HOME"), getenv("HOME"), g_self.build_id, line.text());

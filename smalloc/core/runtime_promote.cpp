@@ -93,18 +93,17 @@ void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint6
 }
 
 void Runtime::promote_mapped(const void *p, uint64_t misses) {
-  struct Worth {
+  struct SavedWalks {
     const WalkCost &walk;
     uint64_t misses;
-  } worth{walk_, misses};
+  } saved{walk_, misses};
   KeepErrno keep;
-  mapped_.touched(
-      p,
-      [](size_t bytes, void *data) {
-        auto &w = *static_cast<Worth *>(data);
-        return w.walk.nanoseconds(w.misses, bytes) / kOverlappedWalks;
-      },
-      &worth, price_, kPauseNs, options_.promote == PromotePolicy::kEager);
+  const auto worth_of = [](size_t bytes, void *data) {
+    auto &walks = *static_cast<SavedWalks *>(data);
+    return walks.walk.nanoseconds(walks.misses, bytes) / kOverlappedWalks;
+  };
+  mapped_.touched(p, {worth_of, &saved}, price_, kPauseNs,
+                  options_.promote == PromotePolicy::kEager);
 }
 
 /// True if all locks that a promotion takes unconditionally become free soon. Loops may run in

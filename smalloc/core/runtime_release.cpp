@@ -198,6 +198,39 @@ void *Runtime::resize_in_bitmap_heap(void *p, size_t bytes) {
   return r;
 }
 
+/// Copies the object at `p` in `slice`, which its heap could not resize, to new memory of `bytes`
+/// bytes and frees it. nullptr: no memory; the object is unchanged. The others are resize()'s
+/// parameters.
+void *Runtime::move_to_other_memory(void *p, size_t bytes, Slice slice, bool keeps_kind,
+                                    smalloc_cell *cell) {
+  const bool was_big = slice == Slice::kBigBase || slice == Slice::kBigSuper;
+  void *r = nullptr;
+  if (bytes >= kSuperpageBytes && was_big)
+    r = copy_of_big(p, bytes);
+  else if (bytes >= kSuperpageBytes && strategy_ == HeapStrategy::kAuto && !keeps_kind)
+    r = grown_allocate(bytes, cell, this, false);
+  else if (bytes >= kSuperpageBytes)
+    r = big_allocate(
+        bytes, 16, false,
+        (keeps_kind ? slice != Slice::kClass && slice != Slice::kNode : serves_process())
+            ? FirstTouch::kSuperpages
+            : FirstTouch::kBase,
+        false, cell, slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
+  else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
+    r = class_allocate(bytes, 16, false);
+  else if (keeps_kind || serves_process() || (slice == Slice::kClass && g_small.class_frozen()))
+    r = small_allocate(bytes, 16, false);
+  if (!r)
+    r = g_next.malloc(bytes);
+  if (!r) // keeping the object in place also serves a shrinking realloc
+    return was_big && bytes < kBackToMallocBytes ? resize_big(p, bytes) : nullptr;
+  if (bytes >= kLeastAheadBytes && SMALLOC_UNLIKELY(__smalloc_v1_pending))
+    wake_helper();
+  memcpy(r, p, min_of(usable_bytes(p), bytes));
+  release(p);
+  return r;
+}
+
 void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell) {
   int saved = errno;
   if (bytes > PTRDIFF_MAX) {
@@ -235,39 +268,10 @@ void *Runtime::resize(void *p, size_t bytes, bool keeps_kind, smalloc_cell *cell
     else if (tracked)
       g_accounts.small_kept(p, note);
   }
-  if (r) {
-    errno = saved;
-    return r;
+  if (!r && !(r = move_to_other_memory(p, bytes, slice, keeps_kind, cell))) {
+    errno = ENOMEM;
+    return nullptr;
   }
-  if (bytes >= kSuperpageBytes && was_big)
-    r = copy_of_big(p, bytes);
-  else if (bytes >= kSuperpageBytes && strategy_ == HeapStrategy::kAuto && !keeps_kind)
-    r = grown_allocate(bytes, cell, this, false);
-  else if (bytes >= kSuperpageBytes)
-    r = big_allocate(
-        bytes, 16, false,
-        (keeps_kind ? slice != Slice::kClass && slice != Slice::kNode : serves_process())
-            ? FirstTouch::kSuperpages
-            : FirstTouch::kBase,
-        false, cell, slice == Slice::kNode ? g_node_heaps.placement_of(p) : numa::Placement());
-  else if (keeps_kind && (slice == Slice::kBigBase || slice == Slice::kClass))
-    r = class_allocate(bytes, 16, false);
-  else if (keeps_kind || serves_process() || (slice == Slice::kClass && g_small.class_frozen()))
-    r = small_allocate(bytes, 16, false);
-  if (!r)
-    r = g_next.malloc(bytes);
-  if (!r) {
-    // Keeping the object in place also serves a shrinking realloc.
-    if (was_big && bytes < kBackToMallocBytes && (r = resize_big(p, bytes)))
-      errno = saved;
-    else
-      errno = ENOMEM;
-    return r;
-  }
-  if (bytes >= kLeastAheadBytes && SMALLOC_UNLIKELY(__smalloc_v1_pending))
-    wake_helper();
-  memcpy(r, p, min_of(usable_bytes(p), bytes));
-  release(p);
   errno = saved;
   return r;
 }

@@ -193,7 +193,10 @@ private:
   void evaluate_trials();
   size_t plan_pages(Unit &unit, Move *out, size_t capacity);
   bool beyond_chance(const PageCounts &page, uint8_t to) const;
+  static Move whole_move(Unit &unit, Action action, uint8_t to, double saved, double gain);
   size_t plan_superpage(Unit &unit, Move *out, size_t capacity);
+  size_t plan_whole_move(Unit &unit, const Best &best, Move *out);
+  bool plan_interleave(Unit &unit, double total, Move *out) const;
   /// Smallest pieces of a superpage whose users are known well enough. `pages` 0: none are.
   struct Grain {
     unsigned pages;

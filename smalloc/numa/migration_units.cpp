@@ -110,6 +110,18 @@ size_t MigrationPolicy::plan_pages(Unit &unit, Move *out, size_t capacity) {
   return n;
 }
 
+/// Returns the plan's entry for a whole unit: `saved` ns an interval, `gain` ns over the horizon.
+Move MigrationPolicy::whole_move(Unit &unit, Action action, uint8_t to, double saved, double gain) {
+  return {&unit,
+          0,
+          unit.page[0].home(),
+          to,
+          action,
+          static_cast<float>(gain),
+          static_cast<float>(saved),
+          static_cast<float>(gain / kPagesPerUnit)};
+}
+
 size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   double by_node[kMaxNodes];
   const double total = sum_of(unit.page, kPagesPerUnit, by_node);
@@ -124,34 +136,9 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
     counters_.plan_full++;
     return 0;
   }
-  auto whole = [&](Action action, uint8_t to, double saved, double gain) {
-    out[0] = {&unit,
-              0,
-              home,
-              to,
-              action,
-              static_cast<float>(gain),
-              static_cast<float>(saved),
-              static_cast<float>(gain / kPagesPerUnit)};
-    return size_t{1};
-  };
-  Best best = best_home(by_node, home);
-  double most = *std::max_element(by_node, by_node + topology_.nodes);
-  if (!options_.benefit_test || most >= options_.whole_share * total) {
-    if (best.node == home)
-      return 0;
-    // The first interval may be a start, or a processor that had to wait, and moving 512 pages is
-    // expensive.
-    if (options_.neighbours && unit.quiet == 0) {
-      counters_.mixed_left++;
-      return 0;
-    }
-    double gain = benefit(best.saved_ns, options_.move_superpage_ns);
-    if (gain > 0)
-      return whole(Action::kMoveUnit, best.node, best.saved_ns, gain);
-    counters_.not_worth++;
-    return 0;
-  }
+  const double most = *std::max_element(by_node, by_node + topology_.nodes);
+  if (!options_.benefit_test || most >= options_.whole_share * total)
+    return plan_whole_move(unit, best_home(by_node, home), out);
   // Young and mixed may only mean that one node initialised the superpage and another uses it.
   if (options_.neighbours && unit.quiet == 0) {
     counters_.mixed_left++;
@@ -167,16 +154,44 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
     counters_.mixed_left++;
     return 0;
   }
-  // Hot and mixed: no node is near to all users, but one may be less busy.
-  double mean = mean_load();
-  if (options_.interleave_above > 0 && load_[home] > options_.interleave_above * mean) {
-    double saved = accesses(total) * latency(home, home) * (1 - mean / load_[home]);
-    double gain = benefit(saved, options_.move_superpage_ns);
-    if (gain > 0)
-      return whole(Action::kInterleave, kNoNode, saved, gain);
-  }
+  if (plan_interleave(unit, total, out))
+    return 1;
   counters_.mixed_left++;
   return 0;
+}
+
+/// Plans the move of a superpage with one user to the home `best`. Returns the number of moves.
+size_t MigrationPolicy::plan_whole_move(Unit &unit, const Best &best, Move *out) {
+  if (best.node == unit.page[0].home())
+    return 0;
+  // The first interval may be a start, or a processor that had to wait, and moving 512 pages is
+  // expensive.
+  if (options_.neighbours && unit.quiet == 0) {
+    counters_.mixed_left++;
+    return 0;
+  }
+  const double gain = benefit(best.saved_ns, options_.move_superpage_ns);
+  if (gain <= 0) {
+    counters_.not_worth++;
+    return 0;
+  }
+  *out = whole_move(unit, Action::kMoveUnit, best.node, best.saved_ns, gain);
+  return 1;
+}
+
+/// Plans the move of a hot and mixed superpage with `total` samples: no node is near to all users,
+/// but one may be less busy. False: its home is not busy enough.
+bool MigrationPolicy::plan_interleave(Unit &unit, double total, Move *out) const {
+  const uint8_t home = unit.page[0].home();
+  const double mean = mean_load();
+  if (options_.interleave_above <= 0 || load_[home] <= options_.interleave_above * mean)
+    return false;
+  const double saved = accesses(total) * latency(home, home) * (1 - mean / load_[home]);
+  const double gain = benefit(saved, options_.move_superpage_ns);
+  if (gain <= 0)
+    return false;
+  *out = whole_move(unit, Action::kInterleave, kNoNode, saved, gain);
+  return true;
 }
 
 /// Returns the smallest piece size whose pieces hold at least half of the samples in pieces that
@@ -277,14 +292,7 @@ size_t MigrationPolicy::plan_collapse(Unit &unit, Move *out, size_t capacity) {
   double gain = benefit(saved, options_.collapse_ns);
   if (home == kNoNode || (options_.benefit_test && gain <= 0))
     return 0;
-  out[0] = {&unit,
-            0,
-            home,
-            home,
-            Action::kCollapse,
-            static_cast<float>(gain),
-            static_cast<float>(saved),
-            static_cast<float>(gain / kPagesPerUnit)};
+  *out = whole_move(unit, Action::kCollapse, home, saved, gain);
   return 1;
 }
 

@@ -24,11 +24,13 @@ uint64_t kilobytes(const char *text, const char *name) {
   return at ? strtoull(at + strlen(name), nullptr, 10) * 1024 : 0;
 }
 
+/// Reads the file `name` of a node's folder into `text`. Returns its length, or -1.
+template <size_t kCapacity>
 long read_node_file(FileReader read, const char *sysfs, uint32_t node, const char *name,
-                    char *buffer, size_t capacity) {
+                    char (&text)[kCapacity]) {
   char path[400];
   const int n = snprintf(path, sizeof path, "%s/devices/system/node/node%u/%s", sysfs, node, name);
-  return n > 0 && static_cast<size_t>(n) < sizeof path ? read(path, buffer, capacity) : -1;
+  return n > 0 && static_cast<size_t>(n) < sizeof path ? read(path, text, kCapacity) : -1;
 }
 
 } // namespace
@@ -89,7 +91,7 @@ bool read_nodes(FileReader read, const char *sysfs, Topology &t) {
     return false;
   for (unsigned i = 0; i < t.nodes; i++) {
     Node &node = t.node[i];
-    if (read_node_file(read, sysfs, node.os_id, "cpulist", text, sizeof text) > 0) {
+    if (read_node_file(read, sysfs, node.os_id, "cpulist", text) > 0) {
       struct Place {
         Topology *t;
         unsigned node;
@@ -105,13 +107,13 @@ bool read_nodes(FileReader read, const char *sysfs, Topology &t) {
           },
           &place);
     }
-    if (read_node_file(read, sysfs, node.os_id, "meminfo", text, sizeof text) > 0) {
+    if (read_node_file(read, sysfs, node.os_id, "meminfo", text) > 0) {
       node.memory_bytes = kilobytes(text, "MemTotal:");
       node.free_bytes = kilobytes(text, "MemFree:");
     }
     for (unsigned j = 0; j < t.nodes; j++)
       t.distance[i][j] = i == j ? kLocalDistance : kRemoteDistance;
-    if (read_node_file(read, sysfs, node.os_id, "distance", text, sizeof text) > 0) {
+    if (read_node_file(read, sysfs, node.os_id, "distance", text) > 0) {
       const char *at = text;
       for (unsigned j = 0; j < t.nodes; j++) {
         char *end;
@@ -129,9 +131,8 @@ bool read_nodes(FileReader read, const char *sysfs, Topology &t) {
 
 uint64_t read_free_bytes(FileReader read, const char *sysfs, uint32_t os_node) {
   char text[4096];
-  return read_node_file(read, sysfs, os_node, "meminfo", text, sizeof text) > 0
-             ? kilobytes(text, "MemFree:")
-             : 0;
+  return read_node_file(read, sysfs, os_node, "meminfo", text) > 0 ? kilobytes(text, "MemFree:")
+                                                                   : 0;
 }
 
 } // namespace smalloc::numa

@@ -114,67 +114,75 @@ MappedRanges::Range *MappedRanges::find(const char *p) {
   return nullptr;
 }
 
-void MappedRanges::touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data),
-                           void *data, Price &price, uint64_t least_pause_ns, bool eager) {
-  if (!any() || !lock_.try_lock())
-    return;
-  Range *range = find(static_cast<const char *>(p));
-  if (!range) {
-    lock_.unlock();
-    return;
-  }
-  Range &r = *range;
-  const uint64_t credit = credit_of(size_t{r.units} * kSuperpageBytes, data);
-  const uint64_t pause = max_of(least_pause_ns, credit);
-  r.ledger.earn(credit);
+/// Collapses the range's next unit if it is dense. `failures`: refused collapses in a row. False:
+/// the budget or the kernel refuses superpages, so further units would get none now. Locked.
+bool MappedRanges::promote_next(Range &r, Price &price, unsigned &failures) {
   const OsHooks &os = *config_.os;
-  const uint64_t began = os.now_ns();
+  char *unit = r.start + size_t{r.next} * kSuperpageBytes;
+  uint64_t &word = r.is_done[r.next / 64];
+  const uint64_t bit = uint64_t{1} << (r.next % 64);
+  if (word & bit)
+    return true;
+  r.ledger.pay(kLookPriceNs);
+  if (os.resident_pages(unit, kSuperpageBytes) < kDensePages) {
+    counters_->units_too_sparse.add();
+    return true;
+  }
+  if (!charge(1, /*fresh=*/false)) {
+    r.fruitless++; // the budget may have room later
+    return false;
+  }
+  const uint64_t before = os.now_ns();
+  const int error = os.collapse(unit, kSuperpageBytes);
+  const uint64_t took = os.now_ns() - before;
+  r.ledger.pay(took);
+  if (error == 0) {
+    price.measured(took);
+    counters_->mapped_superpages_promoted.add();
+    word |= bit;
+    r.done++;
+    r.fruitless = 0;
+    failures = 0;
+    return true;
+  }
+  uncharge(1);
+  if (++failures < kMostFailures)
+    return true;
+  r.fruitless++;
+  return false;
+}
+
+/// Promotes units of the range while its credit pays, for `pause_ns` at most. Ends with the round:
+/// each unit is examined once. Locked.
+void MappedRanges::promote(Range &r, Price &price, uint64_t pause_ns, bool eager) {
+  const uint64_t began = config_.os->now_ns();
   unsigned failures = 0;
   while (r.done < r.units && r.fruitless < kMostFruitless &&
          (eager || r.ledger.covers(price.ns() + static_cast<int64_t>(kLookPriceNs)))) {
-    char *unit = r.start + size_t{r.next} * kSuperpageBytes;
-    uint64_t &word = r.is_done[r.next / 64];
-    const uint64_t bit = uint64_t{1} << (r.next % 64);
-    if (!(word & bit))
-      r.ledger.pay(kLookPriceNs);
-    if (word & bit) {
-      // a superpage already
-    } else if (os.resident_pages(unit, kSuperpageBytes) < kDensePages) {
-      counters_->units_too_sparse.add();
-    } else if (!charge(1, /*fresh=*/false)) {
-      r.fruitless++; // the budget may have room later
-      break;
-    } else {
-      const uint64_t before = os.now_ns();
-      const int error = os.collapse(unit, kSuperpageBytes);
-      const uint64_t took = os.now_ns() - before;
-      r.ledger.pay(took);
-      if (error == 0) {
-        price.measured(took);
-        counters_->mapped_superpages_promoted.add();
-        word |= bit;
-        r.done++;
-        r.fruitless = 0;
-        failures = 0;
-      } else {
-        uncharge(1);
-        if (++failures == kMostFailures) {
-          r.fruitless++;
-          break;
-        }
-      }
-    }
+    if (!promote_next(r, price, failures))
+      return;
     if (++r.next == r.units) {
       r.next = 0;
       if (r.done_before == r.done)
         r.fruitless++;
       r.done_before = r.done;
     }
-    if (r.next == 0 || os.now_ns() - began >= pause)
-      break;
+    if (r.next == 0 || config_.os->now_ns() - began >= pause_ns)
+      return;
   }
-  if (r.done >= r.units || r.fruitless >= kMostFruitless)
-    forget(r);
+}
+
+void MappedRanges::touched(const void *p, const Worth &worth, Price &price, uint64_t least_pause_ns,
+                           bool eager) {
+  if (!any() || !lock_.try_lock())
+    return;
+  if (Range *r = find(static_cast<const char *>(p))) {
+    const uint64_t credit = worth.of(size_t{r->units} * kSuperpageBytes, worth.data);
+    r->ledger.earn(credit);
+    promote(*r, price, max_of(least_pause_ns, credit), eager);
+    if (r->done >= r->units || r->fruitless >= kMostFruitless)
+      forget(*r);
+  }
   lock_.unlock();
 }
 

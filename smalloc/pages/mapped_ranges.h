@@ -47,10 +47,15 @@ public:
   /// advice.
   void born(char *start, size_t bytes, bool all_written, FirstTouchCost *price = nullptr,
             bool promotable = true);
-  /// Promotes units at a promotion point. `credit_of(bytes)` returns what the point is worth to an
-  /// object of that size, in ns.
-  void touched(const void *p, uint64_t (*credit_of)(size_t bytes, void *data), void *data,
-               Price &price, uint64_t least_pause_ns, bool eager);
+  /// Worth of a promotion point to an object of `bytes` bytes, in ns.
+  struct Worth {
+    uint64_t (*of)(size_t bytes, void *data);
+    void *data; ///< passed to `of`
+  };
+  /// Promotes units of the range that holds `p`, at a promotion point. Takes `least_pause_ns` or as
+  /// long as the point is worth. `eager`: ignores the credit.
+  void touched(const void *p, const Worth &worth, Price &price, uint64_t least_pause_ns,
+               bool eager);
   bool any() const { return waiting_.load(std::memory_order_relaxed) != 0; }
   /// For fork handlers.
   void lock() { lock_.lock(); }
@@ -75,6 +80,8 @@ private:
   bool charge(uint64_t units, bool fresh);
   void uncharge(uint64_t units);
   Range *find(const char *p);
+  bool promote_next(Range &range, Price &price, unsigned &failures);
+  void promote(Range &range, Price &price, uint64_t pause_ns, bool eager);
 
   Config config_;
   Counters *counters_ = nullptr;

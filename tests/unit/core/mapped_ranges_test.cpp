@@ -20,9 +20,8 @@ struct MappedRangesTest : testing::Test {
     ranges.init(config, counters);
   }
   void touch(const void *p, uint64_t credit, uint64_t pause = 2 * kMs) {
-    ranges.touched(
-        p, [](size_t, void *data) { return *static_cast<uint64_t *>(data); }, &credit, price, pause,
-        false);
+    const auto worth = [](size_t, void *data) { return *static_cast<uint64_t *>(data); };
+    ranges.touched(p, {worth, &credit}, price, pause, false);
   }
   /// Sets a budget of `bytes` bytes (0: none), with `before` superpages charged already.
   void charge_to(uint64_t bytes, uint64_t before) {
