@@ -78,11 +78,14 @@ std::vector<Instruction *> inOrder(Function &F) {
 }
 
 /// Returns the distance of the lowest address from the object's start; 0 if it is not known.
-uint64_t startBytes(const LoopReference &R, const SCEV *Address, ScalarEvolution &SE) {
+uint64_t startBytes(const LoopReference &R, const SCEV *Address) {
   const SCEV *Start = Address;
   while (auto *Walk = dyn_cast<SCEVAddRecExpr>(Start))
     Start = Walk->getStart();
-  auto *From = dyn_cast<SCEVConstant>(SE.removePointerBase(Start));
+  // Without a sum the address is the start itself. A distance that varies is not known.
+  auto *Sum = dyn_cast<SCEVAddExpr>(Start);
+  auto *From =
+      Sum && Sum->getNumOperands() == 2 ? dyn_cast<SCEVConstant>(Sum->getOperand(0)) : nullptr;
   if (!From || From->getAPInt().getSignificantBits() > 62)
     return 0;
   double Lowest = static_cast<double>(From->getAPInt().getSExtValue());
@@ -242,7 +245,7 @@ void ReferenceCollector::addWalk(LoopReference &R, const Touch &T, const Walked 
     R.Levels.insert(R.Levels.begin(), Copy);
   }
   startOrEnd(R, Trips, SE);
-  R.StartBytes = startBytes(R, W.Address, SE);
+  R.StartBytes = startBytes(R, W.Address);
   addSurrounding(R, W);
   if (R.Levels.empty())
     return;
