@@ -158,23 +158,24 @@ std::string Numbering::keyOf(const Function &F, StringRef Callee, unsigned Ordin
 }
 
 void Numbering::mark(CallBase &Call, const Candidate &Is, StringRef Key) {
-  LLVMContext &Context = M.getContext();
-  Call.addFnAttr(Attribute::get(Context, Is.Family ? SiteIdAttr : ContextIdAttr,
-                                utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16)));
+  AttrBuilder Marks(M.getContext()); // all together make one new list of attributes
+  Marks.addAttribute(Is.Family ? SiteIdAttr : ContextIdAttr,
+                     utohexstr(xxh3_64bits(Key), /*LowerCase=*/true, /*Width=*/16));
   StringRef WrittenIn = Call.getFunction()->getName();
   if (const DILocation *Location = Call.getDebugLoc(); Location && Phase == When::Later)
     if (const DISubprogram *In = Location->getScope()->getSubprogram())
       WrittenIn = In->getLinkageName().empty() ? In->getName() : In->getLinkageName();
-  Call.addFnAttr(Attribute::get(Context, SiteFunctionAttr, WrittenIn));
-  if (Phase == When::Later)
-    return;
-  const bool Stores = Is.Out >= 0 || (Is.Family && storesResult(*Is.Family));
-  const Value *Place =
-      Stores ? Call.getArgOperand(static_cast<unsigned>(std::max(Is.Out, 0))) : nullptr;
-  if (const std::string Name = variableOf(Call, Place); !Name.empty())
-    Call.addFnAttr(Attribute::get(Context, SiteVariableAttr, Name));
-  if (Is.Out >= 0)
-    Call.addFnAttr(Attribute::get(Context, OutAttr, utostr(static_cast<unsigned>(Is.Out))));
+  Marks.addAttribute(SiteFunctionAttr, WrittenIn);
+  if (Phase == When::PipelineStart) {
+    const bool Stores = Is.Out >= 0 || (Is.Family && storesResult(*Is.Family));
+    const Value *Place =
+        Stores ? Call.getArgOperand(static_cast<unsigned>(std::max(Is.Out, 0))) : nullptr;
+    if (const std::string Name = variableOf(Call, Place); !Name.empty())
+      Marks.addAttribute(SiteVariableAttr, Name);
+    if (Is.Out >= 0)
+      Marks.addAttribute(OutAttr, utostr(static_cast<unsigned>(Is.Out)));
+  }
+  Call.setAttributes(Call.getAttributes().addFnAttributes(M.getContext(), Marks));
 }
 
 bool Numbering::number(Function &F, const TargetLibraryInfo &TLI) {
