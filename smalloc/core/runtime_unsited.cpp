@@ -9,6 +9,7 @@
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/smalloc.h"
 #include "smalloc/jemalloc/thread_cache.h"
+#include "smalloc/process/fork_locks.h"
 #include "smalloc/process/own_image.h"
 #include "smalloc/process/process_memory.h"
 #include "smalloc/sites/modules.h"
@@ -110,9 +111,11 @@ namespace {
 /// was requested, within these bounds. A small process may request much and free it again.
 constexpr uint64_t kLeastLookBytes = uint64_t{1} << 20, kMostLookBytes = uint64_t{16} << 20;
 /// The heap of small objects costs about 1.3 MB and a millisecond. It starts when a process has
-/// this much anonymous memory; before, the program's malloc serves. The first big object has at
-/// least kLeastFirstBytes.
-constexpr uint64_t kLeastAnonymousBytes = uint64_t{3} << 20;
+/// this much anonymous memory; before, the program's malloc serves. Many programs request all their
+/// arrays before they fill the first. So it also starts when a process of one thread has mapped
+/// kLeastMappedBytes, touched or not (the stacks of threads would count), and with the big object
+/// that makes the sum of all big requests kLeastFirstBytes.
+constexpr uint64_t kLeastAnonymousBytes = uint64_t{3} << 20, kLeastMappedBytes = uint64_t{16} << 20;
 constexpr size_t kLeastFirstBytes = size_t{8} << 20;
 /// It starts in a smaller process too once small requests have had this many bytes. Its thread
 /// cache takes 3 ns less a call than the program's malloc with this test (benchmarks/throughput,
@@ -120,13 +123,21 @@ constexpr size_t kLeastFirstBytes = size_t{8} << 20;
 constexpr uint64_t kLeastBusyBytes = uint64_t{16} << 20;
 constexpr size_t kMostBusyRequest = 1024;
 
-std::atomic<uint64_t> g_early_bytes{0}, g_busy_bytes{0}, g_next_look{kLeastLookBytes};
+std::atomic<uint64_t> g_early_bytes{0}, g_big_bytes{0}, g_busy_bytes{0},
+    g_next_look{kLeastLookBytes};
 
 /// Counts `spent` bytes that a thread has requested, the last `bytes` of them in one request. True:
 /// enough were in small ones. A thread's looks fall on large requests in proportion to their bytes.
 bool is_busy(size_t bytes, uint64_t spent) {
   return bytes <= kMostBusyRequest &&
          g_busy_bytes.fetch_add(spent, std::memory_order_relaxed) + spent >= kLeastBusyBytes;
+}
+
+/// True if the process has memory worth a heap of small objects.
+bool is_large() {
+  const ProcessMemory memory = process_memory(kLinux);
+  return memory.anonymous_bytes >= kLeastAnonymousBytes ||
+         (!fork_needs_locks() && memory.data_bytes >= kLeastMappedBytes);
 }
 
 } // namespace
@@ -137,7 +148,9 @@ bool is_busy(size_t bytes, uint64_t spent) {
 bool Runtime::outgrows_program_malloc(size_t bytes) {
   if (!environ)
     return false;
-  if (bytes >= kSuperpageBytes && (running() || bytes >= kLeastFirstBytes))
+  if (bytes >= kSuperpageBytes &&
+      (running() ||
+       g_big_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes >= kLeastFirstBytes))
     return true;
   // A big object is not counted: after one of 256 MiB, looks would be 16 MiB apart, and small
   // objects would stay in the program's malloc meanwhile.
@@ -152,7 +165,7 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
                 !g_next_look.compare_exchange_strong(due, next, std::memory_order_relaxed)))
     return false;
   KeepErrno keep;
-  if (!busy && process_memory(kLinux).anonymous_bytes < kLeastAnonymousBytes)
+  if (!busy && !is_large())
     return false;
   t_small.early_left = 0;
   outgrown_.store(true, std::memory_order_relaxed);

@@ -12,7 +12,7 @@ ProcessMemory process_memory(const OsHooks &os) {
   char text[128];
   if (os.read_file("/proc/self/statm", text, sizeof text) <= 0)
     return {};
-  uint64_t pages[3] = {}; // size, resident, shared
+  uint64_t pages[6] = {}; // size, resident, shared, text, libraries, data
   const char *at = text;
   for (uint64_t &number : pages) {
     for (; *at >= '0' && *at <= '9'; at++)
@@ -20,7 +20,7 @@ ProcessMemory process_memory(const OsHooks &os) {
     at += *at == ' ';
   }
   const uint64_t anonymous = pages[1] - min_of(pages[1], pages[2]);
-  return {pages[1] * kBasePageBytes, anonymous * kBasePageBytes};
+  return {pages[1] * kBasePageBytes, anonymous * kBasePageBytes, pages[5] * kBasePageBytes};
 }
 
 uint64_t system_memory_bytes() {

@@ -12,6 +12,7 @@ namespace smalloc {
 struct ProcessMemory {
   uint64_t resident_bytes;  ///< all pages in RAM
   uint64_t anonymous_bytes; ///< those of them that no file backs
+  uint64_t data_bytes;      ///< private writable memory and stacks, touched or not
 };
 /// Returns the process' memory; all zero if the kernel does not report it. Cost: three system
 /// calls, about 3 us.
