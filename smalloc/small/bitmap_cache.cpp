@@ -12,17 +12,22 @@ void *BitmapCache::pop_at_edge(unsigned n) {
     return nullptr;
   if (place(top) == 1) { // the chunk is empty
     void **const chunk = top - 1, **const below = static_cast<void **>(*chunk);
+    if (!below)
+      return nullptr;
     *chunk = unused_;
     unused_ = chunk;
-    if (!below) {
-      top_[n] = nullptr;
-      return nullptr;
-    }
     top = below + kSlots;
   }
   top_[n] = top - 1;
   granules_ -= charge(n);
   return top[-1];
+}
+
+void BitmapCache::drop_chunk(unsigned n) {
+  void **const chunk = top_[n] - 1;
+  *chunk = unused_;
+  unused_ = chunk;
+  top_[n] = nullptr;
 }
 
 bool BitmapCache::put_into_next(unsigned n, void *object) {

@@ -45,6 +45,9 @@ public:
   bool is_full(unsigned n) const { return granules_ + charge(n) > most_granules_; }
   void set_limit(uint32_t granules) { most_granules_ = granules; }
   bool has(unsigned n) const { return top_[n] != nullptr; }
+  /// Lets other sizes use the chunk of an empty stack. Kept there, it would serve a stack that often
+  /// becomes empty without another step.
+  void drop_chunk(unsigned n);
 
   /// Returns how many objects the next refill takes. Each refill doubles it, each return of all
   /// objects halves it.
@@ -61,7 +64,7 @@ public:
   void add_block(void *memory);
   /// Returns the memory of a block. nullptr: there is none. Precondition: all stacks are empty.
   void *remove_block();
-  static constexpr size_t kChunkBytes = 128, kBlockBytes = 4096;
+  static constexpr size_t kChunkBytes = 512, kBlockBytes = 4096;
 
 private:
   /// Slot 0 of a chunk holds the chunk below, the others objects. A stack's top is the slot behind

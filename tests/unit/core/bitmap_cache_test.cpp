@@ -44,15 +44,13 @@ TEST_F(BitmapCacheTest, TheLatestObjectOfASizeComesFirst) {
   EXPECT_GE(blocks_, 2u);
   for (size_t k = kObjects; k-- > 0;)
     ASSERT_EQ(cache_.pop(1 + k % 2 * 511), object(k));
-  for (unsigned n : {1u, 2u, 512u}) {
+  for (unsigned n : {1u, 2u, 512u})
     EXPECT_EQ(cache_.pop(n), nullptr);
-    EXPECT_FALSE(cache_.has(n));
-  }
 }
 
 TEST_F(BitmapCacheTest, EveryDepthMayBeTheTurningPoint) {
   std::vector<size_t> stack;
-  for (size_t depth = 1; depth < 70; depth++) {
+  for (size_t depth = 1; depth < 300; depth++) {
     for (size_t k = 0; k < depth; k++) {
       stack.push_back(1000 * depth + k);
       add(3, stack.back());
@@ -69,14 +67,26 @@ TEST_F(BitmapCacheTest, EveryDepthMayBeTheTurningPoint) {
   EXPECT_EQ(cache_.pop(3), nullptr);
 }
 
-TEST_F(BitmapCacheTest, EmptiedChunksServeOtherSizes) {
+TEST_F(BitmapCacheTest, DroppedChunksServeOtherSizes) {
   for (unsigned n = 1; n <= 512; n++) {
     for (size_t k = 0; k < 100; k++)
       add(n, k);
     while (cache_.pop(n))
       ;
+    EXPECT_TRUE(cache_.has(n));
+    cache_.drop_chunk(n);
+    EXPECT_FALSE(cache_.has(n));
+    EXPECT_EQ(cache_.pop(n), nullptr);
   }
   EXPECT_EQ(blocks_, 1u);
+}
+
+TEST_F(BitmapCacheTest, AStackThatBecomesEmptyKeepsAChunk) {
+  add(5, 0);
+  EXPECT_EQ(cache_.pop(5), object(0));
+  EXPECT_EQ(cache_.pop(5), nullptr);
+  EXPECT_TRUE(cache_.push_fast(5, object(1)));
+  EXPECT_EQ(cache_.pop_fast(5), object(1));
 }
 
 TEST_F(BitmapCacheTest, AddressesCountForTheLimit) {
