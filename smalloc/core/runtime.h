@@ -323,6 +323,7 @@ private:
                      numa::Placement placement = {}, PageKind first = PageKind::kSuperpage);
   void *big_allocate(const BigRequest &request, SiteAccounts::Account account);
   void *process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
+  void *guest_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
   bool grows_out_of_base_pages(Slice slice, const void *p, size_t bytes);
   void *grown_allocate(size_t bytes, smalloc_cell *cell, const void *caller, bool half_filled);
   void *copy_of_big(const void *p, size_t bytes);

@@ -323,11 +323,9 @@ bool Runtime::may_serve(smalloc_cell *cell, uint64_t word) {
 }
 
 void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
-  uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  unsigned flags = SMALLOC_WORD_FLAGS(word);
-  bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
-  bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
-  uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  const bool undecided = SMALLOC_WORD_DECISION(word) != SMALLOC_DECISION_SUPERPAGE &&
+                         (SMALLOC_WORD_FLAGS(word) & SMALLOC_SITE_UNDECIDED);
   const bool placed = SMALLOC_UNLIKELY(word & SMALLOC_CELL_PLACED);
   // A directive's hint applies from the first object on.
   if (placed && bytes < kSuperpageBytes && SMALLOC_WORD_DECIDED_BY(word) == SMALLOC_BY_DIRECTIVE) {
@@ -345,8 +343,19 @@ void *Runtime::site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment,
     return big_allocate(bytes, alignment, zero, FirstTouch::kBase, false, cell);
   }
 
-  if (serves_process())
-    return process_allocate(cell, bytes, alignment, zero);
+  return serves_process() ? process_allocate(cell, bytes, alignment, zero)
+                          : guest_allocate(cell, bytes, alignment, zero);
+}
+
+/// Serves a request of a site beside the program's malloc (heap:guest and heap:migrate). nullptr:
+/// that has to serve.
+void *Runtime::guest_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  const unsigned flags = SMALLOC_WORD_FLAGS(word);
+  const bool always = SMALLOC_WORD_DECISION(word) == SMALLOC_DECISION_SUPERPAGE;
+  const bool undecided = !always && (flags & SMALLOC_SITE_UNDECIDED);
+  const bool placed = SMALLOC_UNLIKELY(word & SMALLOC_CELL_PLACED);
+  const uint64_t min_bytes = SMALLOC_WORD_MIN_PAGES(word) * kBasePageBytes;
   if (SMALLOC_LIKELY(bytes < kSuperpageBytes)) {
     if (undecided) {
       if (strategy_ != HeapStrategy::kMigrate)

@@ -45,8 +45,8 @@ public:
   bool is_full(unsigned n) const { return granules_ + charge(n) > most_granules_; }
   void set_limit(uint32_t granules) { most_granules_ = granules; }
   bool has(unsigned n) const { return top_[n] != nullptr; }
-  /// Lets other sizes use the chunk of an empty stack. Kept there, it would serve a stack that often
-  /// becomes empty without another step.
+  /// Lets other sizes use the chunk of an empty stack. Otherwise the stack keeps it for the next
+  /// object. Precondition: has(n), and pop(n) returned nullptr.
   void drop_chunk(unsigned n);
 
   /// Returns how many objects the next refill takes. Each refill doubles it, each return of all
