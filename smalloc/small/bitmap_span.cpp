@@ -79,9 +79,7 @@ void BitmapSpan::set_end(unsigned g, bool is_end) {
 
 bool BitmapSpan::starts_object(const void *p) const {
   const unsigned g = granule(p);
-  if (g - granule(this) < kHeader)
-    return false;
-  return used(g) && (g == 0 || ends(g - 1) || !used(g - 1));
+  return p != this && used(g) && (g == 0 || ends(g - 1) || !used(g - 1));
 }
 
 FreeRun *BitmapSpan::take(FreeRun *run, unsigned length, unsigned n, unsigned count) {
