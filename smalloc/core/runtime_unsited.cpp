@@ -172,7 +172,6 @@ bool Runtime::outgrows_program_malloc(size_t bytes) {
   return true;
 }
 
-/// Starts the heaps if the process has outgrown the program's malloc, and allocates.
 /// Allocates from the bitmap heap, which a process starts when it is no longer small. nullptr: the
 /// program's malloc has to serve. REQUIRES: 0 < bytes <= BitmapHeap::kMostBytes.
 void *Runtime::bitmap_allocate(size_t bytes) {
@@ -181,6 +180,7 @@ void *Runtime::bitmap_allocate(size_t bytes) {
   return stays_small(bytes) ? nullptr : first_bitmap_allocate(bytes);
 }
 
+/// Starts the heaps if the process has outgrown the program's malloc, and allocates.
 void *Runtime::first_bitmap_allocate(size_t bytes) {
   if (is_off() || (running() && !g_bitmap_heap.can_open()) ||
       (!g_small.ready() && !outgrown_.load(std::memory_order_relaxed) &&
