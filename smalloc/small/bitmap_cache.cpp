@@ -23,13 +23,6 @@ void *BitmapCache::pop_at_edge(unsigned n) {
   return top[-1];
 }
 
-void BitmapCache::drop_chunk(unsigned n) {
-  void **const chunk = top_[n] - 1;
-  *chunk = unused_;
-  unused_ = chunk;
-  top_[n] = nullptr;
-}
-
 bool BitmapCache::put_into_next(unsigned n, void *object) {
   if (!unused_)
     return false;

@@ -44,10 +44,8 @@ public:
   /// True if another object of `n` granules exceeds the limit.
   bool is_full(unsigned n) const { return granules_ + charge(n) > most_granules_; }
   void set_limit(uint32_t granules) { most_granules_ = granules; }
+  /// True if the size has a stack, which may be empty.
   bool has(unsigned n) const { return top_[n] != nullptr; }
-  /// Lets other sizes use the chunk of an empty stack. Otherwise the stack keeps it for the next
-  /// object. Precondition: has(n), and pop(n) returned nullptr.
-  void drop_chunk(unsigned n);
 
   /// Returns how many objects the next refill takes. Each refill doubles it, each return of all
   /// objects halves it.
@@ -68,7 +66,7 @@ public:
 
 private:
   /// Slot 0 of a chunk holds the chunk below, the others objects. A stack's top is the slot behind
-  /// its last object: 1 in an empty chunk, and the end of a full one.
+  /// its last object: 1 in an empty chunk, and the end of a full one. An empty stack keeps a chunk.
   static constexpr unsigned kSlots = kChunkBytes / sizeof(void *);
   static unsigned place(void **top) {
     return static_cast<unsigned>(reinterpret_cast<uintptr_t>(top) / sizeof(void *) % kSlots);

@@ -300,11 +300,9 @@ void BitmapHeap::remove_span(BitmapSpan *span, BitmapSpan *&unused) {
 void BitmapHeap::return_cached(BitmapCache &cache, BitmapSpan *&unused) {
   for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++) {
     cache.halve_batch(n);
-    if (!cache.has(n))
-      continue;
-    while (void *p = cache.pop(n))
-      give(p, n, unused);
-    cache.drop_chunk(n);
+    if (cache.has(n))
+      while (void *p = cache.pop(n))
+        give(p, n, unused);
   }
   const uint64_t least = span_count_ <= BitmapCache::kFewSpans ? BitmapCache::kLeastOfFewSpans
                                                                : BitmapCache::kLeastBytes;
