@@ -16,8 +16,10 @@ static __thread bool t_no_memory __attribute__((tls_model("initial-exec")));
 /// Allocates the memory of a thread's cache: the only memory that jemalloc's tcache.c requests.
 /// Records a failure.
 void *jesys_private_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t bytes,
-                                 size_t alignment, bool zero, jemalloc_cache *cache) {
-  void *p = jepriv_arena_palloc(thread, arena, bytes, alignment, zero, cache);
+                                 size_t alignment, bool zero,
+                                 SMALLOC_JEMALLOC_SLAB(bool slab, ) jemalloc_cache *cache) {
+  void *p = jepriv_arena_palloc(thread, arena, bytes, alignment, zero,
+                                SMALLOC_JEMALLOC_SLAB(slab, ) cache);
   t_no_memory = !p;
   return p;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// private_jemalloc.h declares the part of jemalloc 5.3.0 that libsmalloc uses. private_jemalloc.sh
+// private_jemalloc.h declares the part of jemalloc that libsmalloc uses. private_jemalloc.sh
 // makes it from Debian's libjemalloc_pic.a: every public name gets the prefix jepriv_, and its
 // constructor is removed. The types repeat those of jemalloc's own headers, because the installed
 // header declares the public names.

@@ -14,7 +14,7 @@
 set -eu
 in=$1 out=$2
 . "$(dirname "$0")/jemalloc_names.sh"
-inner=$(inner_names "$in" "$(dirname "$0")/jemalloc_functions.h")
+inner=$(inner_names "$in" "$(dirname "$0")")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/jepriv.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 nm -g --defined-only "$in" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
@@ -38,7 +38,7 @@ ar x "$dir/all.a"
 is_cold='^(ctl|stats|prof.*|ckh|hpa.*|hpdata|psset|sec|background_thread|buf_writer|malloc_io|log|hook|inspect|test_hooks|safety_check|witness)\.'
 rm -f "$out"
 # libsmalloc intercepts the events of a thread after each MiB it allocates, and each MiB it
-# frees.
+# frees. (Of jemalloc 5.3.1 it does so at its start: small_decay.cpp.)
 for member in $(ar t "$dir/all.a" | grep '^thread_event\.'); do
   objcopy --redefine-sym jepriv_tcache_gc_event_handler=jesys_tcache_gc_event_handler \
     --redefine-sym jepriv_tcache_gc_dalloc_event_handler=jesys_tcache_gc_dalloc_event_handler "$member"

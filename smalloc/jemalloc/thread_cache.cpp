@@ -11,7 +11,6 @@
 
 namespace smalloc {
 namespace {
-constexpr char kVersion[] = "5.3.0-";
 constexpr size_t kProbes[] = {16, 320, kMostCachedLookup, kMostCached / 2};
 
 /// Returns a value of mallctl(`name`), or zero.
@@ -55,7 +54,7 @@ bool thread_cache_is_known(bool (*is_readable)(const void *)) {
   KeepErrno keep;
   const char *version = asked<const char *>("version");
   const ThreadCacheFront &cache = thread_cache();
-  if (!version || strncmp(version, kVersion, sizeof kVersion - 1) != 0 ||
+  if (!version || strcmp(version, SMALLOC_JEMALLOC_VERSION) != 0 ||
       asked<const uint64_t *>("thread.allocatedp") != &cache.allocated ||
       asked<const uint64_t *>("thread.deallocatedp") != &cache.deallocated ||
       asked<unsigned>("arenas.nhbins") != kCachedClasses ||

@@ -3,7 +3,7 @@
 // thread_cache.h lets malloc and free take an object out of the private jemalloc's thread cache, or
 // put it back, without a call. They do what jemalloc's own do first. The way to a page's size class
 // is shorter than jemalloc's, whose objects may lie anywhere. The structures are those of jemalloc
-// 5.3.0 on 64 bits. thread_cache_is_known() checks that the linked one has them; otherwise malloc
+// 5.3.0 and 5.3.1 on 64 bits. thread_cache_is_known() checks that the linked one has them; otherwise malloc
 // and free keep calling jemalloc.
 #ifndef SMALLOC_JEMALLOC_THREAD_CACHE_H
 #define SMALLOC_JEMALLOC_THREAD_CACHE_H
@@ -48,7 +48,8 @@ struct ThreadKnownPages {
   uintptr_t first;
   const uint64_t *words;
 };
-inline constexpr size_t kThreadCacheOffset = 0x338, kKnownPagesOffset = 0x1b0;
+inline constexpr size_t kThreadCacheOffset = SMALLOC_JEMALLOC_CACHE_OFFSET,
+                        kKnownPagesOffset = SMALLOC_JEMALLOC_KNOWN_PAGES_OFFSET;
 inline constexpr unsigned kPageClassShift = 48;
 inline constexpr unsigned kPagePartShift = 30, kThreadKnownParts = 16;
 inline constexpr size_t kMostCachedLookup = 4096; ///< larger sizes are not in jemalloc's table

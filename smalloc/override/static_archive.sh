@@ -11,7 +11,7 @@ set -eu
 . "$(dirname "$0")/../jemalloc/jemalloc_names.sh"
 out=$1 jemalloc=$2 private=$3 exports=$4
 shift 4
-inner=$(inner_names "$jemalloc" "$(dirname "$0")/../jemalloc/jemalloc_functions.h")
+inner=$(inner_names "$jemalloc" "$(dirname "$0")/../jemalloc")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/smalloc-static.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 : >"$dir/objects"

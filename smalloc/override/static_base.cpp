@@ -147,8 +147,10 @@ thread_local bool t_no_memory;
 }
 extern "C" {
 void *jesys_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t bytes,
-                         size_t alignment, bool zero, jemalloc_cache *cache) {
-  void *p = jebase_arena_palloc(thread, arena, bytes, alignment, zero, cache);
+                         size_t alignment, bool zero,
+                         SMALLOC_JEMALLOC_SLAB(bool slab, ) jemalloc_cache *cache) {
+  void *p = jebase_arena_palloc(thread, arena, bytes, alignment, zero,
+                                SMALLOC_JEMALLOC_SLAB(slab, ) cache);
   t_no_memory = !p;
   return p;
 }

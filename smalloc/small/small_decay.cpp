@@ -12,10 +12,12 @@
 #include "smalloc/small/node_heaps.h"
 #include "smalloc/small/small_heap.h"
 
+#if SMALLOC_JEMALLOC_RELEASE == 50300
 extern "C" {
 decltype(jepriv_tcache_gc_event_handler) jesys_tcache_gc_event_handler;
 decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_handler;
 }
+#endif
 
 namespace smalloc {
 namespace {
@@ -65,6 +67,10 @@ void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
     growth_due_.store(true, std::memory_order_relaxed);
 }
 
+#if SMALLOC_JEMALLOC_RELEASE == 50300
+// private_jemalloc.sh makes jemalloc call libsmalloc's handlers below.
+void SmallHeap::intercept_events() {}
+
 } // namespace smalloc
 
 extern "C" {
@@ -77,3 +83,21 @@ void jesys_tcache_gc_dalloc_event_handler(jemalloc_thread *tsd, uint64_t elapsed
   smalloc::g_small.tick(tsd, true);
 }
 }
+#else
+namespace {
+void (*g_jemallocs_handler)(jemalloc_thread *);
+
+/// Does not know whether the thread has allocated or freed a MiB.
+void handle_event(jemalloc_thread *tsd) {
+  g_jemallocs_handler(tsd);
+  g_small.tick(tsd, true);
+}
+} // namespace
+
+void SmallHeap::intercept_events() {
+  g_jemallocs_handler = jepriv_tcache_gc_te_handler.event_handler;
+  jepriv_tcache_gc_te_handler.event_handler = handle_event;
+}
+
+} // namespace smalloc
+#endif

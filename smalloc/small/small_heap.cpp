@@ -165,6 +165,7 @@ bool SmallHeap::start() {
     // superpages that page is resident: up to a fifth of these objects' memory. jemalloc 5.3.0 does
     // not take this option from malloc_conf (findings/jemalloc_cache_oblivious.sh).
     jepriv_opt_cache_oblivious = false;
+    intercept_events();
     on_own_stack([&] { ok = create_arena(arenas_[0], &Hooks<&SmallHeap::main_pages>::table); });
     // jemalloc aligns its class of 8 bytes to 8 only. Compilers and programs rely on 16 from malloc
     // and operator new for every size. jemalloc has just filled this table, so the change lasts.

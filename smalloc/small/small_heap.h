@@ -147,6 +147,8 @@ private:
   /// Live bytes of an arena from which it grows by kLongGrowthBytes at a time.
   static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
   void look(jemalloc_thread *tsd, bool freed, unsigned events);
+  /// Makes jemalloc call tick(). To be called once, before jemalloc has threads.
+  void intercept_events();
   void wait_for_forks() const;
   bool bind_thread();
   bool create_arena(unsigned &arena, je_extent_hooks *hooks);
