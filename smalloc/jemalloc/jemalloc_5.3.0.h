@@ -15,7 +15,8 @@
 
 // clang-format off
 #define SMALLOC_JEMALLOC_VERSION_FUNCTIONS(X) \
-  X(void *, arena_palloc, (jemalloc_thread *, jemalloc_arena *, size_t usize, size_t alignment, bool zero, jemalloc_cache *)) \
+  X(void *, arena_palloc, (jemalloc_thread *, jemalloc_arena *, size_t usize, \
+    size_t alignment, bool zero, jemalloc_cache *)) \
   X(void, tcache_gc_event_handler, (jemalloc_thread *, uint64_t elapsed)) \
   X(void, tcache_gc_dalloc_event_handler, (jemalloc_thread *, uint64_t elapsed))
 #define SMALLOC_JEMALLOC_VERSION_DATA(X)

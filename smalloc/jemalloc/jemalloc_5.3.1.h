@@ -26,7 +26,8 @@ struct jemalloc_event {
 
 // clang-format off
 #define SMALLOC_JEMALLOC_VERSION_FUNCTIONS(X) \
-  X(void *, arena_palloc, (jemalloc_thread *, jemalloc_arena *, size_t usize, size_t alignment, bool zero, bool slab, jemalloc_cache *))
+  X(void *, arena_palloc, (jemalloc_thread *, jemalloc_arena *, size_t usize, \
+    size_t alignment, bool zero, bool slab, jemalloc_cache *))
 #define SMALLOC_JEMALLOC_VERSION_DATA(X) \
   X(jemalloc_event, tcache_gc_te_handler, )
 // clang-format on

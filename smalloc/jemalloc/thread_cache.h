@@ -3,8 +3,8 @@
 // thread_cache.h lets malloc and free take an object out of the private jemalloc's thread cache, or
 // put it back, without a call. They do what jemalloc's own do first. The way to a page's size class
 // is shorter than jemalloc's, whose objects may lie anywhere. The structures are those of jemalloc
-// 5.3.0 and 5.3.1 on 64 bits. thread_cache_is_known() checks that the linked one has them; otherwise malloc
-// and free keep calling jemalloc.
+// 5.3.0 and 5.3.1 on 64 bits. thread_cache_is_known() checks that the linked one has them;
+// otherwise malloc and free keep calling jemalloc.
 #ifndef SMALLOC_JEMALLOC_THREAD_CACHE_H
 #define SMALLOC_JEMALLOC_THREAD_CACHE_H
 

@@ -50,7 +50,7 @@ expect_no_match both.directives 'program='
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["analyses"] == 0'
 # Traces of one program are summed without a warning.
-set -- $(for trace in t.trace*; do "$SMALLOC" trace show "$trace" --json | grep -q '/one"' && echo "$trace"; done)
+set -- $(for trace in t.trace*; do "$SMALLOC" trace show "$trace" --json | grep '/one"' >/dev/null && echo "$trace"; done)
 [ $# = 2 ] || fail "$# traces of one"
 expect_status 0 "$SMALLOC" analyze "$@" --machine zen4 --seconds 1
 expect_no_match err 'different programs'

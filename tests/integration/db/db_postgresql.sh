@@ -5,7 +5,7 @@
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -1)
 [ -n "$bin" ] && [ -x "$bin/initdb" ] || skip "no PostgreSQL server (apt-get install postgresql)"
-ldconfig -p | grep -q 'libpq\.so\.5' || skip "no libpq.so.5"
+ldconfig -p | grep 'libpq\.so\.5' >/dev/null || skip "no libpq.so.5"
 mkdir server
 if [ "$(id -u)" = 0 ]; then # the server refuses to run as root
   user=$(id -un postgres 2>/dev/null || id -un nobody 2>/dev/null || true)

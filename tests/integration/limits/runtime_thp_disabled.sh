@@ -28,7 +28,7 @@ int main(void) {
   return 0;
 }
 E
-readelf -n t | grep -q 'Build ID' || skip "the linker writes no build-id"
+readelf -n t | grep 'Build ID' >/dev/null || skip "the linker writes no build-id"
 id=$(readelf -n t | sed -n 's/.*Build ID: //p')
 run() { # VERDICT SUPERPAGES [LAUNCHER] [KEY:VALUE]: one run with the directive
   rm -rf "$XDG_STATE_HOME" s.json

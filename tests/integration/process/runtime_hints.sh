@@ -68,7 +68,7 @@ E
 for abi in "" "-falloc-token-max=2 -fsanitize-alloc-token-fast-abi"; do
   # shellcheck disable=SC2086 # several flags
   $CLANGXX -O1 -fno-builtin-free -fsanitize=alloc-token $abi tokens.cpp $(linked) -o tokens 2>log || { cat log; fail "does not compile: $abi"; }
-  nm -u tokens | grep -q '__alloc_token_' || fail "the compiler inserted no token: $abi"
+  nm -u tokens | grep '__alloc_token_' >/dev/null || fail "the compiler inserted no token: $abi"
   for how in guest preload; do
     case $how in guest) with= ;; preload) with=$PRELOAD ;; esac
     LD_PRELOAD=$with expect_status 0 ./tokens

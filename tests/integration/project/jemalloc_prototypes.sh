@@ -27,8 +27,11 @@ plain() {
   sed -E 's/\bjemalloc_thread \*/tsd_t */g; s/\bjemalloc_arena \*/arena_t */g; s/\bjemalloc_cache \*/tcache_t */g; s/\btsdn_t\b/tsd_t/g; s/\*/ * /g; s/[[:space:]]+/ /g;
     s/([a-z_0-9]+ |\* )[a-z_0-9]+ ?([,)])/\1\2/g; s/ ?([(),]) ?/\1/g; s/ +$//'
 }
-sed -n 's/^  X(\([^,]*\), \([a-z0-9_]*\), \((.*)\)) *\\*$/\1 \2\3/p' "$header" "$room/jemalloc_$release.h" | plain | sort >ours
-sed -n 's/^  X([^,]*, \([a-z0-9_]*\), (.*)) *\\*$/\1/p' "$header" "$room/jemalloc_$release.h" >names
+# One declaration a line.
+sed -E 's/ *\\?$//' "$header" "$room/jemalloc_$release.h" | tr '\n' ' ' | sed 's/  X(/\n  X(/g' |
+  sed -nE 's/^  X\(([^,]*), ([a-z0-9_]*), (\([^()]*\))\).*$/\1 \2\3/p' >declared
+plain <declared | sort >ours
+sed -E 's/\(.*//; s/.*[ *]//' declared >names
 [ "$(wc -l <names)" -ge 6 ] || fail "the header's declarations are not understood"
 while read -r name; do
   cat "$SMALLOC_JEMALLOC_SOURCE"/include/jemalloc/internal/*.h "$SMALLOC_JEMALLOC_SOURCE"/src/{jemalloc,tcache,tsd,arena}.c | tr '\n' ' ' |

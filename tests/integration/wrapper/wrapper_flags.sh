@@ -118,4 +118,4 @@ expect_match err '^hint: '
 # The printed command can be typed.
 show -c '-DX="a  b"' "it's.c" >shown
 eval "set -- $(cat shown)"
-printf '%s\n' "$@" | grep -qxF -- '-DX="a  b"' && printf '%s\n' "$@" | grep -qxF "it's.c" || fail "not as a shell takes it: $(cat shown)"
+printf '%s\n' "$@" | grep -xF -- '-DX="a  b"' >/dev/null && printf '%s\n' "$@" | grep -xF "it's.c" >/dev/null || fail "not as a shell takes it: $(cat shown)"
