@@ -89,8 +89,12 @@ void jepriv_arena_basic_stats_merge(jemalloc_thread *, jemalloc_arena *, unsigne
   *active += g_active;
   *dirty += g_dirty;
 }
+#if SMALLOC_JEMALLOC_RELEASE == 50300
 void jepriv_tcache_gc_event_handler(jemalloc_thread *, uint64_t) { abort(); }
 void jepriv_tcache_gc_dalloc_event_handler(jemalloc_thread *, uint64_t) { abort(); }
+#else
+jemalloc_event jepriv_tcache_gc_te_handler;
+#endif
 }
 
 namespace smalloc {
