@@ -58,7 +58,8 @@ int main(int argc, char **argv) {
   struct mallinfo2 before = mallinfo2();
   void *p = malloc(30 << 20), *q = malloc(1000);
   struct mallinfo2 after = mallinfo2();
-  if (after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + (30 << 20)) return 5;
+  // Free objects in a thread's cache count as used. The large request may empty a part of the cache.
+  if (after.uordblks + after.hblkhd + (256 << 10) < before.uordblks + before.hblkhd + (30 << 20)) return 5;
   if (mallopt(M_MMAP_THRESHOLD, 1000) != 1) return 6;
   free(p), free(q), malloc_trim(0);
   puts("done");
