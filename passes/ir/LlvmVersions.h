@@ -28,6 +28,7 @@
 #include "llvm/Passes/PassPlugin.h"
 #endif
 #if LLVM_VERSION_MAJOR >= 21
+#include "llvm/Analysis/LastRunTrackingAnalysis.h"
 #include "llvm/Support/ModRef.h"
 #endif
 #include <functional>
@@ -145,6 +146,13 @@ public:
 };
 
 // ---- Pipelines ----
+
+/// Keeps the record of which passes found nothing to do. LLVM 19 has none.
+inline void preserveLastRuns([[maybe_unused]] llvm::PreservedAnalyses &Preserved) {
+#if LLVM_VERSION_MAJOR >= 21
+  Preserved.preserve<llvm::LastRunTrackingAnalysis>();
+#endif
+}
 
 /// Adds passes to a pipeline for a level and a phase of link-time optimisation.
 using AddPasses = std::function<void(llvm::ModulePassManager &, llvm::OptimizationLevel,

@@ -26,7 +26,6 @@
 #include "passes/sites/SiteNumbering.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
-#include "llvm/Analysis/LastRunTrackingAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -69,7 +68,7 @@ PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManage
   Calls.preserve<ScalarEvolutionAnalysis>();
   Calls.preserve<AssumptionAnalysis>();
   // New code is simple already: passes that found nothing to do in the function need not run again.
-  Calls.preserve<LastRunTrackingAnalysis>();
+  preserveLastRuns(Calls);
   Calls.preserve<TargetIRAnalysis>();
   Calls.preserve<TargetLibraryAnalysis>();
   PreservedAnalyses CallsAlone = Calls;
