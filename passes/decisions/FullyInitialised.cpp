@@ -18,6 +18,7 @@
 #include "passes/loops/SameValue.h"
 #include "passes/loops/ScatteredFill.h"
 #include "passes/sites/ClearedSites.h"
+#include "passes/spread/PageShifts.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -117,28 +118,31 @@ struct FunctionAnalyses {
   const LoopInfo &LI;
 };
 
-/// Recognises the conditions by which a program skips the filling of an object that is empty or
-/// that it did not get.
+/// Recognises the conditions by which a program skips the filling of an object that is empty, that
+/// is smaller than a superpage, or that it did not get.
 class SkipConditions {
 public:
   SkipConditions(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
                  const FunctionAnalyses &A);
-  /// True if \p Condition makes no other choice.
-  bool are(const Value *Condition) const;
+  /// True if \p Condition makes no other choice. The filling runs if its value is \p Value.
+  bool are(const Value *Condition, bool Value) const;
 
 private:
   bool isQuantity(const Value *V) const;
   bool testsEmpty(const ICmpInst *Compare) const;
+  bool skipsOnlySmall(const ICmpInst *Compare, bool Value) const;
   bool guardsLoop(const ICmpInst *Compare) const;
 
   const BasicBlock *Filling;
+  const SCEV *Size;
   const FunctionAnalyses &A;
   SmallPtrSet<const Value *, 8> Quantities;
 };
 
 SkipConditions::SkipConditions(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
                                const FunctionAnalyses &A)
-    : Filling(Filling), A(A), Quantities{&Call} { // the result of posix_memalign reports a failure
+    : Filling(Filling), Size(Size), A(A),
+      Quantities{&Call} { // the result of posix_memalign reports a failure
   SmallVector<const SCEV *, 8> Stack{Size};
   while (!Stack.empty()) {
     const SCEV *S = Stack.pop_back_val();
@@ -191,19 +195,60 @@ bool SkipConditions::testsEmpty(const ICmpInst *Compare) const {
   return false;
 }
 
-bool SkipConditions::are(const Value *Condition) const {
-  SmallVector<const Value *, 4> Conditions{Condition};
+/// True if the value \p Value of \p Compare skips only sizes below a superpage. The copy of
+/// libstdc++ 13 and newer tests for a single element first.
+bool SkipConditions::skipsOnlySmall(const ICmpInst *Compare, bool Value) const {
+  CmpInst::Predicate Relation = Value ? Compare->getPredicate() : Compare->getInversePredicate();
+  const llvm::Value *Left = Compare->getOperand(0), *Right = Compare->getOperand(1);
+  if (isa<Constant>(Left)) {
+    std::swap(Left, Right);
+    Relation = CmpInst::getSwappedPredicate(Relation);
+  }
+  auto *Limit = dyn_cast<ConstantInt>(Right);
+  if (!Limit || Limit->getBitWidth() > 64 || Limit->isNegative() ||
+      !A.SE.isSCEVable(Left->getType()) || (!ICmpInst::isGT(Relation) && !ICmpInst::isGE(Relation)))
+    return false;
+  // The size is the compared value, or a constant number of bytes for each.
+  uint64_t BytesEach = 1;
+  const SCEV *Of = Size;
+  if (auto *Product = dyn_cast<SCEVMulExpr>(Of); Product && Product->getNumOperands() == 2)
+    if (auto *Each = dyn_cast<SCEVConstant>(Product->getOperand(0));
+        Each && Each->getAPInt().getActiveBits() <= 32) {
+      BytesEach = Each->getAPInt().getZExtValue();
+      Of = Product->getOperand(1);
+    }
+  const SCEV *Compared = A.SE.getSCEV(const_cast<llvm::Value *>(Left));
+  if (bare(Compared) == bare(Size))
+    BytesEach = 1;
+  else if (bare(Compared) != bare(Of))
+    return false;
+  return Limit->getZExtValue() < SuperpageBytes / std::max<uint64_t>(BytesEach, 1);
+}
+
+bool SkipConditions::are(const Value *Condition, bool Value) const {
+  SmallVector<std::pair<const llvm::Value *, bool>, 4> Conditions{{Condition, Value}};
   while (!Conditions.empty()) {
-    auto *I = dyn_cast<Instruction>(Conditions.pop_back_val());
+    const auto [V, Wanted] = Conditions.pop_back_val();
+    auto *I = dyn_cast<Instruction>(V);
     auto *Compare = dyn_cast_or_null<ICmpInst>(I);
     if (I && !Compare && (I->isBitwiseLogicOp() || isa<SelectInst>(I))) {
-      for (const Use &Op : I->operands())
+      // A constant arm of a select says which value its condition must have.
+      bool Negates = I->getOpcode() == Instruction::Xor;
+      if (auto *Select = dyn_cast<SelectInst>(I)) {
+        auto *Then = dyn_cast<ConstantInt>(Select->getTrueValue());
+        auto *Else = dyn_cast<ConstantInt>(Select->getFalseValue());
+        Conditions.push_back({Select->getCondition(), Then   ? Then->isOne() == Wanted
+                                                      : Else ? Else->isOne() != Wanted
+                                                             : Wanted});
+      }
+      for (const Use &Op : drop_begin(I->operands(), isa<SelectInst>(I)))
         if (!isa<Constant>(Op))
-          Conditions.push_back(Op);
+          Conditions.push_back({Op, Wanted != Negates});
       continue;
     }
     const bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
-    if (!Compare || (!OfPointer && !testsEmpty(Compare) && !guardsLoop(Compare)))
+    if (!Compare || (!OfPointer && !testsEmpty(Compare) && !skipsOnlySmall(Compare, Wanted) &&
+                     !guardsLoop(Compare)))
       return false;
   }
   return true;
@@ -230,7 +275,8 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     const auto IsDeadEnd = [](const BasicBlock *Next) {
       return isa<UnreachableInst>(Next->getTerminator());
     };
-    if (!any_of(Branch->successors(), IsDeadEnd) && !Skips.are(Branch->getCondition()))
+    const bool WhenTrue = A.DT.dominates(BasicBlockEdge(B, Branch->getSuccessor(0)), Filling);
+    if (!any_of(Branch->successors(), IsDeadEnd) && !Skips.are(Branch->getCondition(), WhenTrue))
       return false;
   }
   return true;

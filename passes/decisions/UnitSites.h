@@ -15,9 +15,6 @@
 
 namespace smalloc {
 
-/// Least bytes of an object that has a superpage to itself.
-inline constexpr uint64_t SuperpageBytes = uint64_t(1) << SuperpageShift;
-
 /// Least instructions of a large unit. In a large unit, memory counts more than computing an
 /// analysis twice.
 inline constexpr unsigned LargeUnit = 32768;
