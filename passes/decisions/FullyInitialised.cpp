@@ -209,20 +209,16 @@ bool SkipConditions::skipsOnlySmall(const ICmpInst *Compare, bool Value) const {
       !A.SE.isSCEVable(Left->getType()) || (!ICmpInst::isGT(Relation) && !ICmpInst::isGE(Relation)))
     return false;
   // The size is the compared value, or a constant number of bytes for each.
-  uint64_t BytesEach = 1;
-  const SCEV *Of = Size;
-  if (auto *Product = dyn_cast<SCEVMulExpr>(Of); Product && Product->getNumOperands() == 2)
-    if (auto *Each = dyn_cast<SCEVConstant>(Product->getOperand(0));
-        Each && Each->getAPInt().getActiveBits() <= 32) {
-      BytesEach = Each->getAPInt().getZExtValue();
-      Of = Product->getOperand(1);
-    }
   const SCEV *Compared = A.SE.getSCEV(const_cast<llvm::Value *>(Left));
-  if (bare(Compared) == bare(Size))
-    BytesEach = 1;
-  else if (bare(Compared) != bare(Of))
-    return false;
-  return Limit->getZExtValue() < SuperpageBytes / std::max<uint64_t>(BytesEach, 1);
+  if (sameSum(Compared, Size, A.SE))
+    return Limit->getZExtValue() < SuperpageBytes;
+  auto *Product = dyn_cast<SCEVMulExpr>(Size);
+  auto *Each = Product && Product->getNumOperands() == 2
+                   ? dyn_cast<SCEVConstant>(Product->getOperand(0))
+                   : nullptr;
+  return Each && sameSum(Compared, Product->getOperand(1), A.SE) &&
+         Each->getAPInt().ult(SuperpageBytes) &&
+         Limit->getZExtValue() < SuperpageBytes / Each->getAPInt().getZExtValue();
 }
 
 bool SkipConditions::are(const Value *Condition, bool Value) const {
