@@ -402,6 +402,22 @@ const SCEV *WriteProof::extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_
   return Extent;
 }
 
+/// Returns \p Bytes without the mask that rounds it down to whole elements. A copy of whole elements
+/// has one (libc++), the request has not. The mask may also clear the sign bit.
+Value *withoutRounding(Value *Bytes) {
+  auto *And = dyn_cast<BinaryOperator>(Bytes);
+  auto *Mask = And && And->getOpcode() == Instruction::And
+                   ? dyn_cast<ConstantInt>(And->getOperand(1))
+                   : nullptr;
+  if (!Mask || Mask->getBitWidth() != 64)
+    return Bytes;
+  const uint64_t Kept = Mask->getZExtValue();
+  const unsigned Low = llvm::countr_zero(Kept);
+  return (uint64_t{1} << Low) <= MostGapBytes && isMask_64(Kept >> Low) && Kept >> 46
+             ? And->getOperand(0)
+             : Bytes;
+}
+
 bool WriteProof::byFill(const Fill &F) const {
   const SCEV *To = SE.getSCEV(F.To);
   const Value *Base = baseOf(To, SE);
@@ -413,7 +429,7 @@ bool WriteProof::byFill(const Fill &F) const {
       dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
   if (!Skipped || Skipped->getAPInt().ugt(MostGapBytes))
     return false;
-  const SCEV *Length = SE.getSCEV(withoutOverflowCheck(F.Bytes));
+  const SCEV *Length = SE.getSCEV(withoutRounding(withoutOverflowCheck(F.Bytes)));
   if (F.Count)
     Length =
         SE.getMulExpr(Length, SE.getTruncateOrZeroExtend(SE.getSCEV(F.Count), Length->getType()));
