@@ -8,12 +8,14 @@
 // - a memset, memcpy, read or fread of that size;
 // - stores all over the object (ScatteredFill).
 //
+// A few bytes at either end do not count, and objects below a superpage may be filled another way.
 // The object may start behind a header, and may be reached through the field that it was stored in.
 // calloc does not count, since its zero pages are not touched; a calloc made from the program's
 // malloc and memset does. Expressions are compared up to sign and zero extension: a wrong "yes"
 // costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
+#include "passes/decisions/SkipConditions.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
 #include "passes/loops/ScatteredFill.h"
@@ -102,152 +104,9 @@ SmallVector<const SCEV *, 4> possibleSizes(const SiteDecision &Site, ScalarEvolu
   return Sizes;
 }
 
-/// Most bytes between two written places: such gaps leave no page untouched.
-constexpr uint64_t MostGapBytes = 256;
-
 const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
   return Base ? Base->getValue() : nullptr;
-}
-
-/// The analyses of the allocating function.
-struct FunctionAnalyses {
-  ScalarEvolution &SE;
-  const DominatorTree &DT;
-  const PostDominatorTree &PDT;
-  const LoopInfo &LI;
-};
-
-/// Recognises the conditions by which a program skips the filling of an object that is empty, that
-/// is smaller than a superpage, or that it did not get.
-class SkipConditions {
-public:
-  SkipConditions(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
-                 const FunctionAnalyses &A);
-  /// True if \p Condition makes no other choice. The filling runs if its value is \p Value.
-  bool are(const Value *Condition, bool Value) const;
-
-private:
-  bool isQuantity(const Value *V) const;
-  bool testsEmpty(const ICmpInst *Compare) const;
-  bool skipsOnlySmall(const ICmpInst *Compare, bool Value) const;
-  bool guardsLoop(const ICmpInst *Compare) const;
-
-  const BasicBlock *Filling;
-  const SCEV *Size;
-  const FunctionAnalyses &A;
-  SmallPtrSet<const Value *, 8> Quantities;
-};
-
-SkipConditions::SkipConditions(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
-                               const FunctionAnalyses &A)
-    : Filling(Filling), Size(Size), A(A),
-      Quantities{&Call} { // the result of posix_memalign reports a failure
-  SmallVector<const SCEV *, 8> Stack{Size};
-  while (!Stack.empty()) {
-    const SCEV *S = Stack.pop_back_val();
-    if (auto *U = dyn_cast<SCEVUnknown>(S))
-      Quantities.insert(U->getValue());
-    for (const SCEV *Op : S->operands())
-      Stack.push_back(Op);
-  }
-}
-
-bool SkipConditions::isQuantity(const Value *V) const {
-  for (unsigned Depth = 0; Depth < 6; ++Depth) {
-    if (Quantities.contains(V))
-      return true;
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || I->getNumOperands() == 0)
-      return false;
-    if (auto *Phi = dyn_cast<PHINode>(I); Phi && any_of(Phi->incoming_values(), [&](const Use &In) {
-                                            return Quantities.contains(In.get());
-                                          }))
-      return true;
-    V = I->getOperand(0); // casts, and arithmetic with a constant
-  }
-  return false;
-}
-
-/// True if \p Compare guards a loop around the filling, which is assumed to run. The guard compares
-/// a quantity of the loop's trip count.
-bool SkipConditions::guardsLoop(const ICmpInst *Compare) const {
-  for (const Use &Op : Compare->operands())
-    if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 2)
-      return false; // a threshold that the program chose
-  for (const Loop *L = A.LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
-    const SCEV *Count = A.SE.getBackedgeTakenCount(L);
-    if (isa<SCEVCouldNotCompute>(Count))
-      continue;
-    for (const Use &Op : Compare->operands())
-      if (A.SE.isSCEVable(Op->getType()) && !isa<Constant>(Op) &&
-          SCEVExprContains(Count, [&](const SCEV *Part) { return Part == bare(A.SE.getSCEV(Op)); }))
-        return true;
-  }
-  return false;
-}
-
-/// True if \p Compare compares the size with 0 or 1. Any other comparison makes a choice.
-bool SkipConditions::testsEmpty(const ICmpInst *Compare) const {
-  for (unsigned Side = 0; Side < 2; ++Side)
-    if (auto *C = dyn_cast<ConstantInt>(Compare->getOperand(1 - Side)))
-      return C->getValue().getSignificantBits() <= 2 && isQuantity(Compare->getOperand(Side));
-  return false;
-}
-
-/// True if the value \p Value of \p Compare skips only sizes below a superpage. The copy of
-/// libstdc++ 13 and newer tests for a single element first.
-bool SkipConditions::skipsOnlySmall(const ICmpInst *Compare, bool Value) const {
-  CmpInst::Predicate Relation = Value ? Compare->getPredicate() : Compare->getInversePredicate();
-  const llvm::Value *Left = Compare->getOperand(0), *Right = Compare->getOperand(1);
-  if (isa<Constant>(Left)) {
-    std::swap(Left, Right);
-    Relation = CmpInst::getSwappedPredicate(Relation);
-  }
-  auto *Limit = dyn_cast<ConstantInt>(Right);
-  if (!Limit || Limit->getBitWidth() > 64 || Limit->isNegative() ||
-      !A.SE.isSCEVable(Left->getType()) || (!ICmpInst::isGT(Relation) && !ICmpInst::isGE(Relation)))
-    return false;
-  // The size is the compared value, or a constant number of bytes for each.
-  const SCEV *Compared = A.SE.getSCEV(const_cast<llvm::Value *>(Left));
-  if (sameSum(Compared, Size, A.SE))
-    return Limit->getZExtValue() < SuperpageBytes;
-  auto *Product = dyn_cast<SCEVMulExpr>(Size);
-  auto *Each = Product && Product->getNumOperands() == 2
-                   ? dyn_cast<SCEVConstant>(Product->getOperand(0))
-                   : nullptr;
-  return Each && sameSum(Compared, Product->getOperand(1), A.SE) &&
-         Each->getAPInt().ult(SuperpageBytes) &&
-         Limit->getZExtValue() < SuperpageBytes / Each->getAPInt().getZExtValue();
-}
-
-bool SkipConditions::are(const Value *Condition, bool Value) const {
-  SmallVector<std::pair<const llvm::Value *, bool>, 4> Conditions{{Condition, Value}};
-  while (!Conditions.empty()) {
-    const auto [V, Wanted] = Conditions.pop_back_val();
-    auto *I = dyn_cast<Instruction>(V);
-    auto *Compare = dyn_cast_or_null<ICmpInst>(I);
-    if (I && !Compare && (I->isBitwiseLogicOp() || isa<SelectInst>(I))) {
-      // A constant arm of a select says which value its condition must have.
-      bool Negates = I->getOpcode() == Instruction::Xor;
-      if (auto *Select = dyn_cast<SelectInst>(I)) {
-        auto *Then = dyn_cast<ConstantInt>(Select->getTrueValue());
-        auto *Else = dyn_cast<ConstantInt>(Select->getFalseValue());
-        Conditions.push_back({Select->getCondition(), Then   ? Then->isOne() == Wanted
-                                                      : Else ? Else->isOne() != Wanted
-                                                             : Wanted});
-      }
-      for (const Use &Op : drop_begin(I->operands(), isa<SelectInst>(I)))
-        if (!isa<Constant>(Op))
-          Conditions.push_back({Op, Wanted != Negates});
-      continue;
-    }
-    const bool OfPointer = Compare && Compare->getOperand(0)->getType()->isPointerTy();
-    if (!Compare || (!OfPointer && !testsEmpty(Compare) && !skipsOnlySmall(Compare, Wanted) &&
-                     !guardsLoop(Compare)))
-      return false;
-  }
-  return true;
 }
 
 /// True if every allocation by \p Call leads to \p Filling. Exceptions are an empty object, a
@@ -260,14 +119,16 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
   for (auto *Node = A.DT.getNode(Filling); Node && Node->getBlock() != Top;
        Node = Node->getIDom()) {
     const BasicBlock *B = Node->getIDom() ? Node->getIDom()->getBlock() : nullptr;
-    if (!B)
-      break;
+    if (!B || A.PDT.dominates(Node->getBlock(), Call.getParent()))
+      break; // branches further up choose whether the allocation runs
     if (B->getSingleSuccessor() || isa<InvokeInst>(B->getTerminator()) ||
         A.PDT.dominates(Filling, B))
       continue;
+    if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator()); Switch && Skips.are(*Switch))
+      continue;
     auto *Branch = dyn_cast<ConditionalBranch>(B->getTerminator());
     if (!Branch)
-      return false; // a switch: the filling is one case of several
+      return false;
     const auto IsDeadEnd = [](const BasicBlock *Next) {
       return isa<UnreachableInst>(Next->getTerminator());
     };
@@ -325,6 +186,7 @@ private:
   };
   std::optional<Nest> nestOf(const LoopReference &R) const;
   const SCEV *extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const;
+  bool reachesEnd(const SCEV *Skipped, const SCEV *Length) const;
 
   const SiteDecision &Site;
   const SCEV *Size;
@@ -343,12 +205,28 @@ bool WriteProof::byLoops(const LoopReference &R) const {
       Scatters && alwaysReached(*Site.Call, Scatters->getHeader(), Size, A))
     return true;
   std::optional<Nest> Walk = nestOf(R);
-  if (!Walk || Walk->Dimensions.empty() || !Base ||
-      !SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base)))->isZero() ||
+  const SCEV *Skipped =
+      Walk && Base ? SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base))) : nullptr;
+  if (!Skipped || !isSmallGap(Skipped) || Walk->Dimensions.empty() ||
       !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), Size, A))
     return false;
   const SCEV *Extent = extentOf(Walk->Dimensions, R.Bytes);
-  return Extent && sameSum(Extent, Size, SE);
+  return Extent && reachesEnd(Skipped, Extent);
+}
+
+/// True if a write of \p Length bytes that starts \p Skipped bytes behind the object's first leaves
+/// no page at its end. Programs store the first element themselves, count from 1, or append a zero.
+bool WriteProof::reachesEnd(const SCEV *Skipped, const SCEV *Length) const {
+  const SCEV *End = SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType()));
+  if (sameSum(End, Size, SE))
+    return true;
+  if (auto *Known = dyn_cast<SCEVConstant>(Size); Known && Known->getAPInt().ult(SuperpageBytes))
+    return false; // many small objects: the gaps add up
+  if (End->getType() == Size->getType() && isSmallGap(SE.getMinusSCEV(Size, End)))
+    return true;
+  auto *Sum = dyn_cast<SCEVAddExpr>(Size);
+  return Sum && isSmallGap(Sum->getOperand(0)) &&
+         sameSum(End, SE.getMinusSCEV(Size, Sum->getOperand(0)), SE);
 }
 
 /// Returns each dimension of the nest of \p R as step and count; nothing if the store does not run
@@ -424,17 +302,14 @@ bool WriteProof::byFill(const Fill &F) const {
   if (!Base || !isBlockOf(Base, Site, A.DT) ||
       !alwaysReached(*Site.Call, F.Call->getParent(), Size, A))
     return false;
-  // The program may store the first element itself and fill the rest from it.
-  auto *Skipped =
-      dyn_cast<SCEVConstant>(SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base))));
-  if (!Skipped || Skipped->getAPInt().ugt(MostGapBytes))
+  const SCEV *Skipped = SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base)));
+  if (!isSmallGap(Skipped))
     return false;
   const SCEV *Length = SE.getSCEV(withoutRounding(withoutOverflowCheck(F.Bytes)));
   if (F.Count)
     Length =
         SE.getMulExpr(Length, SE.getTruncateOrZeroExtend(SE.getSCEV(F.Count), Length->getType()));
-  return sameSum(SE.getAddExpr(Length, SE.getTruncateOrZeroExtend(Skipped, Length->getType())),
-                 Size, SE);
+  return reachesEnd(Skipped, Length);
 }
 
 } // namespace

@@ -13,6 +13,11 @@ using namespace llvm;
 
 namespace smalloc {
 
+namespace {
+/// Most iterations that the guard of a trip count assumes: a loop from 1 to n - 2 has max(2, n - 1).
+constexpr uint64_t MostGuard = 16;
+} // namespace
+
 const SCEV *bare(const SCEV *S) {
   while (true) {
     if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
@@ -20,7 +25,7 @@ const SCEV *bare(const SCEV *S) {
     } else if (auto *Max = dyn_cast<SCEVMinMaxExpr>(S);
                Max && Max->getNumOperands() == 2 && isa<SCEVConstant>(Max->getOperand(0)) &&
                isa<SCEVUMaxExpr, SCEVSMaxExpr>(Max) &&
-               cast<SCEVConstant>(Max->getOperand(0))->getAPInt().abs().ule(1)) {
+               cast<SCEVConstant>(Max->getOperand(0))->getAPInt().abs().ule(MostGuard)) {
       S = Max->getOperand(1);
     } else {
       return S;

@@ -18,8 +18,7 @@ class ScalarEvolution;
 
 namespace smalloc {
 
-/// Returns \p S without extensions, truncations and the guards "at least 0" or "at least 1" of trip
-/// counts.
+/// Returns \p S without extensions, truncations and the guards of trip counts ("at least 1").
 const llvm::SCEV *bare(const llvm::SCEV *S);
 
 /// A product of a constant factor and symbols; a sum counts as one symbol. A symbol may stand for 2
