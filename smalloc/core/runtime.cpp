@@ -37,7 +37,7 @@ constinit Runtime g_runtime;
 constinit Directives g_directives;
 constinit Agent g_agent;
 constinit std::atomic<size_t> KnownPages::covered_bytes_{0};
-constinit std::atomic<uintptr_t> KnownPages::words_of_0_[kParts];
+constinit std::atomic<uintptr_t> KnownPages::elements_of_0_[kParts];
 constinit MallocEntry g_malloc_entry;
 
 namespace {

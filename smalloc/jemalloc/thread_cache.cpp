@@ -36,8 +36,10 @@ bool works_for(size_t bytes, bool (*is_readable)(const void *)) {
     return false;
   const ThreadKnownPages &known = thread_known_pages(p);
   if (known.first >> kPagePartShift != reinterpret_cast<uintptr_t>(p) >> kPagePartShift ||
-      !is_readable(known.words) || (known.words[page_in_part(p)] & 1) != (index < kSlabClasses) ||
-      known.words[page_in_part(p)] >> kPageClassShift != index)
+      !is_readable(reinterpret_cast<const void *>(known.elements)))
+    return false;
+  const uint64_t page = page_word(elements_of_0(known), p);
+  if (is_in_slab(page) != (index < kSlabClasses) || page >> kPageClassShift != index)
     return false;
   void **top = bin.top;
   const uint64_t requests = bin.requests, allocated = cache.allocated;

@@ -41,17 +41,27 @@ struct ThreadCacheFront {
   ThreadCacheBin
       bins[41]; ///< of kSlabClasses classes in slabs, then of large objects up to kMostCached
 };
-/// rtree_ctx_cache_elm_t: a GiB of addresses in which the thread has recently freed, and the words
-/// of its pages. In a word bits from 48 on are the size class; bit 0 means that the page is a
-/// slab's.
+/// The tree of all pages has leaves that cover an equal part of the addresses, with one element a
+/// page. jemalloc's configuration chooses their layout by the address bits of the machine that built
+/// it: Debian 12's has 48, Debian 13's has 57. Each element contains a word: bit 0 means that the
+/// page is a slab's, and the bits from kPageClassShift on are the size class.
+#if SMALLOC_JEMALLOC_ADDRESS_BITS == 57
+using PageWord = uint32_t; ///< rtree_leaf_elm_t::le_metadata
+inline constexpr unsigned kPagePartShift = 27, kPageClassShift = 5;
+inline constexpr size_t kPageElementBytes = 16, kPageWordOffset = 8;
+#else
+using PageWord = uint64_t; ///< rtree_leaf_elm_t::le_bits
+inline constexpr unsigned kPagePartShift = 30, kPageClassShift = 48;
+inline constexpr size_t kPageElementBytes = 8, kPageWordOffset = 0;
+#endif
+/// rtree_ctx_cache_elm_t: a part of the addresses in which the thread has recently freed, and the
+/// elements of its pages.
 struct ThreadKnownPages {
-  uintptr_t first;
-  const uint64_t *words;
+  uintptr_t first, elements;
 };
 inline constexpr size_t kThreadCacheOffset = SMALLOC_JEMALLOC_CACHE_OFFSET,
                         kKnownPagesOffset = SMALLOC_JEMALLOC_KNOWN_PAGES_OFFSET;
-inline constexpr unsigned kPageClassShift = 48;
-inline constexpr unsigned kPagePartShift = 30, kThreadKnownParts = 16;
+inline constexpr unsigned kThreadKnownParts = 16;
 inline constexpr size_t kMostCachedLookup = 4096; ///< larger sizes are not in jemalloc's table
 inline constexpr size_t kLookupClass = 28;        ///< the class of kMostCachedLookup
 
@@ -63,9 +73,17 @@ inline const ThreadKnownPages &thread_known_pages(const void *p) {
   return reinterpret_cast<const ThreadKnownPages *>(je_tsd_tls +
                                                     kKnownPagesOffset)[part % kThreadKnownParts];
 }
-inline size_t page_in_part(const void *p) {
-  return (reinterpret_cast<uintptr_t>(p) / kBasePageBytes) %
-         ((size_t{1} << kPagePartShift) / kBasePageBytes);
+/// Returns the word of the page of `p`. `elements_of_0`: the address that the element of the page at
+/// address 0 would have.
+inline uint64_t page_word(uintptr_t elements_of_0, const void *p) {
+  return __atomic_load_n(reinterpret_cast<const PageWord *>(elements_of_0 + kPageWordOffset +
+                                                            reinterpret_cast<uintptr_t>(p) /
+                                                                kBasePageBytes * kPageElementBytes),
+                         __ATOMIC_RELAXED);
+}
+/// Returns the address that the element of the page at address 0 would have.
+inline uintptr_t elements_of_0(const ThreadKnownPages &known) {
+  return known.elements - known.first / kBasePageBytes * kPageElementBytes;
 }
 
 inline ThreadCacheBin &bin_of_class(size_t index) {
@@ -174,12 +192,12 @@ inline bool resize_in_thread_cache(void *p, size_t bytes, uint64_t page, void *&
 /// which must be bound to an arena. `is_readable` returns true if an address may be read.
 bool thread_cache_is_known(bool (*is_readable)(const void *));
 
-/// Records by GiB where jemalloc keeps the words of the range's pages, which never move. Empty
+/// Records by part where jemalloc keeps the elements of the range's pages, which never move. Empty
 /// until the cache is known, and if each free must be seen.
 class KnownPages {
 public:
   /// Covers the first `bytes` of the range, which belong to the main heap. The range starts on a
-  /// whole GiB.
+  /// whole part.
   static void cover(size_t bytes) {
     covered_bytes_.store(min_of(bytes, kParts << kPagePartShift) >> kPagePartShift
                                                                         << kPagePartShift,
@@ -189,34 +207,29 @@ public:
   static uint64_t word(const void *p, size_t offset) {
     if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
       return 0;
-    // No shorter way to one GiB: early objects lie in another one than later ones, so a test for
-    // the GiB would often be mispredicted.
-    const uintptr_t words = words_of_0_[offset >> kPagePartShift].load(std::memory_order_relaxed);
-    return SMALLOC_LIKELY(words != 0)
-               ? __atomic_load_n(reinterpret_cast<const uint64_t *>(words) +
-                                     reinterpret_cast<uintptr_t>(p) / kBasePageBytes,
-                                 __ATOMIC_RELAXED)
-               : 0;
+    // No shorter way to one part: early objects lie in another one than later ones, so a test for
+    // the part would often be mispredicted.
+    const uintptr_t known =
+        elements_of_0_[offset >> kPagePartShift].load(std::memory_order_relaxed);
+    return SMALLOC_LIKELY(known != 0) ? page_word(known, p) : 0;
   }
-  /// Records where the words of p's GiB are, after jemalloc has freed or resized `p`: the calling
+  /// Records where the elements of p's part are, after jemalloc has freed or resized `p`: the calling
   /// thread then knows them.
   static void learn(const void *p, size_t offset) {
     if (offset >= folded(covered_bytes_))
       return;
-    std::atomic<uintptr_t> &words = words_of_0_[offset >> kPagePartShift];
+    std::atomic<uintptr_t> &part = elements_of_0_[offset >> kPagePartShift];
     const ThreadKnownPages &known = thread_known_pages(p);
-    if (!words.load(std::memory_order_relaxed) &&
+    if (!part.load(std::memory_order_relaxed) &&
         known.first == reinterpret_cast<uintptr_t>(p) >> kPagePartShift << kPagePartShift)
-      words.store(reinterpret_cast<uintptr_t>(known.words) -
-                      known.first / kBasePageBytes * sizeof *known.words,
-                  std::memory_order_release);
+      part.store(elements_of_0(known), std::memory_order_release);
   }
 
 private:
-  static constexpr size_t kParts = 512;
+  static constexpr size_t kParts = (size_t{512} << 30) >> kPagePartShift;
   static std::atomic<size_t> covered_bytes_ SMALLOC_NEAR;
-  /// By GiB: the address that the word of the page at address 0 would have; 0: unknown.
-  static std::atomic<uintptr_t> words_of_0_[kParts] SMALLOC_NEAR;
+  /// By part: see elements_of_0(); 0: unknown.
+  static std::atomic<uintptr_t> elements_of_0_[kParts] SMALLOC_NEAR;
 };
 
 /// Limits that malloc and the entry of direct sites test first. All are 0 until they are known.
