@@ -15,10 +15,10 @@
 // costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
-#include "passes/decisions/SkipConditions.h"
+#include "passes/fills/SkipConditions.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
-#include "passes/loops/ScatteredFill.h"
+#include "passes/fills/ScatteredFill.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/spread/PageShifts.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -280,8 +280,8 @@ const SCEV *WriteProof::extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_
   return Extent;
 }
 
-/// Returns \p Bytes without the mask that rounds it down to whole elements. A copy of whole elements
-/// has one (libc++), the request has not. The mask may also clear the sign bit.
+/// Returns \p Bytes without the mask that rounds it down to whole elements. A copy of whole
+/// elements has one (libc++), the request has not. The mask may also clear the sign bit.
 Value *withoutRounding(Value *Bytes) {
   auto *And = dyn_cast<BinaryOperator>(Bytes);
   auto *Mask = And && And->getOpcode() == Instruction::And

@@ -14,7 +14,8 @@ using namespace llvm;
 namespace smalloc {
 
 namespace {
-/// Most iterations that the guard of a trip count assumes: a loop from 1 to n - 2 has max(2, n - 1).
+/// Most iterations that the guard of a trip count assumes: a loop from 1 to n - 2 has max(2, n -
+/// 1).
 constexpr uint64_t MostGuard = 16;
 } // namespace
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/points/FillRanges.h"
 #include "passes/ir/LlvmVersions.h"
-#include "passes/loops/ScatteredFill.h"
+#include "passes/fills/ScatteredFill.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"

@@ -42,9 +42,9 @@ struct ThreadCacheFront {
       bins[41]; ///< of kSlabClasses classes in slabs, then of large objects up to kMostCached
 };
 /// The tree of all pages has leaves that cover an equal part of the addresses, with one element a
-/// page. jemalloc's configuration chooses their layout by the address bits of the machine that built
-/// it: Debian 12's has 48, Debian 13's has 57. Each element contains a word: bit 0 means that the
-/// page is a slab's, and the bits from kPageClassShift on are the size class.
+/// page. jemalloc's configuration chooses their layout by the address bits of the machine that
+/// built it: Debian 12's has 48, Debian 13's has 57. Each element contains a word: bit 0 means that
+/// the page is a slab's, and the bits from kPageClassShift on are the size class.
 #if SMALLOC_JEMALLOC_ADDRESS_BITS == 57
 using PageWord = uint32_t; ///< rtree_leaf_elm_t::le_metadata
 inline constexpr unsigned kPagePartShift = 27, kPageClassShift = 5;
@@ -73,8 +73,8 @@ inline const ThreadKnownPages &thread_known_pages(const void *p) {
   return reinterpret_cast<const ThreadKnownPages *>(je_tsd_tls +
                                                     kKnownPagesOffset)[part % kThreadKnownParts];
 }
-/// Returns the word of the page of `p`. `elements_of_0`: the address that the element of the page at
-/// address 0 would have.
+/// Returns the word of the page of `p`. `elements_of_0`: the address that the element of the page
+/// at address 0 would have.
 inline uint64_t page_word(uintptr_t elements_of_0, const void *p) {
   return __atomic_load_n(reinterpret_cast<const PageWord *>(elements_of_0 + kPageWordOffset +
                                                             reinterpret_cast<uintptr_t>(p) /
@@ -213,8 +213,8 @@ public:
         elements_of_0_[offset >> kPagePartShift].load(std::memory_order_relaxed);
     return SMALLOC_LIKELY(known != 0) ? page_word(known, p) : 0;
   }
-  /// Records where the elements of p's part are, after jemalloc has freed or resized `p`: the calling
-  /// thread then knows them.
+  /// Records where the elements of p's part are, after jemalloc has freed or resized `p`: the
+  /// calling thread then knows them.
   static void learn(const void *p, size_t offset) {
     if (offset >= folded(covered_bytes_))
       return;

@@ -1,7 +1,7 @@
 //===- SkipConditions.cpp - conditions that skip a filling ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "passes/decisions/SkipConditions.h"
+#include "passes/fills/SkipConditions.h"
 #include "passes/loops/SameValue.h"
 #include "passes/spread/PageShifts.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -1,7 +1,7 @@
 //===- ScatteredFill.cpp - loops that fill an object in random order --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "passes/loops/ScatteredFill.h"
+#include "passes/fills/ScatteredFill.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
 #include "llvm/ADT/MapVector.h"
