@@ -15,10 +15,10 @@
 // costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
+#include "passes/fills/ScatteredFill.h"
 #include "passes/fills/SkipConditions.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
-#include "passes/fills/ScatteredFill.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/spread/PageShifts.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/points/FillRanges.h"
-#include "passes/ir/LlvmVersions.h"
 #include "passes/fills/ScatteredFill.h"
+#include "passes/ir/LlvmVersions.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
