@@ -36,4 +36,5 @@ find "$tmp/my tools" -name SmallocPlugin.so -exec sh -c 'printf x >>"$1"' _ {} \
 logged cmake --build b
 expect_match log 'app\.c\.o'
 cmake --build b >log
-expect_match log 'no work to do'
+# CMake 3.31 links again each time if a library's folder has a space in its name.
+expect_no_match log 'Building'

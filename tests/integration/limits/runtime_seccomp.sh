@@ -115,6 +115,7 @@ sort -u all >seen
 calls 1,7 >listed
 unlisted=$(comm -23 seen <(sort -u listed own))
 [ -z "$unlisted" ] || fail "not in docs/containers.md: $unlisted"
-# Whether these are called depends on the kernel, on chance, or on libhugetlbfs.
-never=$(comm -13 seen listed | grep -vxE 'pread64|sched_yield|clock_nanosleep|getdents64|lseek|uname|brk|getrandom|futex' || true)
+# Whether these are called depends on the kernel, on chance, on libhugetlbfs, or on the C library
+# (fstat or newfstatat).
+never=$(comm -13 seen listed | grep -vxE 'fstat|newfstatat|pread64|sched_yield|clock_nanosleep|getdents64|lseek|uname|brk|getrandom|futex' || true)
 [ -z "$never" ] || fail "in docs/containers.md, and never called: $never"

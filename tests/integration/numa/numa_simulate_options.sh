@@ -40,5 +40,5 @@ assert of("scatter")[1]["first-touch"]["remote_percent"] > of("compact")[1]["fir
 # Pages that must stay do not move back and forth.
 assert moved("stays", "cache-misses") < moved("moves", "cache-misses")
 PY
-expect_error 2 'freeze: Value 4 not in range 0 to 3' "$SMALLOC" numa simulate serial.trace --freeze 4
+expect_error 2 'freeze: Value 4 not in range (0 to 3|\[0 - 3\])' "$SMALLOC" numa simulate serial.trace --freeze 4
 expect_error 2 'bind: ' "$SMALLOC" numa simulate serial.trace --bind near
