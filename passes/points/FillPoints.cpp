@@ -10,10 +10,12 @@
 #include "passes/points/FillRanges.h"
 #include "passes/points/PointParts.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -29,9 +31,11 @@ namespace {
 /// divisions.
 constexpr unsigned Budget = 40;
 
-/// Most points of a unit: FreePoints, and one more per InstructionsPerPoint instructions. Compiling
-/// one point takes the compiler a million instructions, and most loops fill small arrays.
-constexpr size_t FreePoints = 10, InstructionsPerPoint = 2000;
+/// Most points of a unit: FreePoints, and one more per InstructionsPerPoint instructions; in a large
+/// unit, whose instructions are compiled for less each, twice FreePoints, and one more per
+/// InstructionsPerPointOfLarge. Compiling one point takes the compiler up to a million instructions,
+/// and most loops fill small arrays.
+constexpr size_t FreePoints = 10, InstructionsPerPoint = 500, InstructionsPerPointOfLarge = 2000;
 
 /// A range as values of the program; Bytes is 0 for the whole object.
 struct Announced {
@@ -168,11 +172,45 @@ bool Points::before(const Fill &Filled) {
   return true;
 }
 
-/// True if the reference is in a nest or writes places in no order; both write more than other
-/// loops.
-bool isNest(const LoopReference &R) {
+/// True if \p V points into memory that its function has just allocated, as where a container grows,
+/// is copied or resized.
+bool isNewMemory(const Value *V) {
+  SmallVector<const Value *, 4> Objects;
+  getUnderlyingObjects(V, Objects);
+  return any_of(Objects, isNoAliasCall);
+}
+
+/// True for functions of the C++ library that the compiler has not inlined. Their loops sort, search
+/// or move elements. Those that are generated for a lambda of the unit have its linkage.
+bool isLibraryFunction(const Function &F) {
+  StringRef Name = F.getName();
+  return !F.hasLocalLinkage() &&
+         (Name.starts_with("_ZSt") || Name.starts_with("_ZNSt") || Name.starts_with("_ZNKSt"));
+}
+
+/// Order of a fill among those of its unit, by the bytes that it probably writes first.
+enum Rank : unsigned {
+  CallIntoNew,
+  NestOfLoops,
+  SingleLoop,
+  GrowingContainer,
+  OtherCall,
+  Library,
+  Ranks
+};
+
+Rank rankOf(const LoopReference &R) {
   const LoopLevel *Moves = R.varying();
-  return R.Levels.size() > 1 || (Moves && isUnpredictable(Moves->Kind));
+  if (isLibraryFunction(*R.Access->getFunction()))
+    return isNewMemory(R.Pointer) ? GrowingContainer : Library;
+  // Nests, and stores to places in no order, write more than other loops.
+  return R.Levels.size() > 1 || (Moves && isUnpredictable(Moves->Kind)) ? NestOfLoops : SingleLoop;
+}
+
+Rank rankOf(const Fill &F) {
+  if (isLibraryFunction(*F.Call->getFunction()))
+    return isNewMemory(F.To) ? GrowingContainer : Library;
+  return !isa<MemIntrinsic>(F.Call) || isNewMemory(F.To) ? CallIntoNew : OtherCall;
 }
 
 } // namespace
@@ -183,15 +221,23 @@ void insertFillPoints(const FillCandidates &Candidates, FunctionAnalysisManager 
     return;
   const Function *Any = Candidates.Stores.empty() ? Candidates.Calls.front().Call->getFunction()
                                                   : Candidates.Stores.front().Access->getFunction();
-  size_t Left = FreePoints + instructionsOf(*Any->getParent()) / InstructionsPerPoint;
-  Points All(FAM, Changes);
-  for (const bool Nests : {true, false})
-    for (const LoopReference &R : Candidates.Stores)
-      if (Left && isNest(R) == Nests)
-        Left -= All.before(R);
+  const size_t Instructions = instructionsOf(*Any->getParent());
+  size_t Left = FreePoints + std::min(Instructions / InstructionsPerPoint,
+                                      FreePoints + Instructions / InstructionsPerPointOfLarge);
+  std::vector<Rank> Stores, Calls; // before points are inserted
+  for (const LoopReference &R : Candidates.Stores)
+    Stores.push_back(rankOf(R));
   for (const Fill &F : Candidates.Calls)
-    if (Left)
-      Left -= All.before(F);
+    Calls.push_back(rankOf(F));
+  Points All(FAM, Changes);
+  for (unsigned Now = 0; Now < Ranks; ++Now) {
+    for (size_t I = 0; I < Stores.size(); ++I)
+      if (Left && Stores[I] == Now)
+        Left -= All.before(Candidates.Stores[I]);
+    for (size_t I = 0; I < Calls.size(); ++I)
+      if (Left && Calls[I] == Now)
+        Left -= All.before(Candidates.Calls[I]);
+  }
   All.leave();
 }
 
