@@ -31,10 +31,10 @@ namespace {
 /// divisions.
 constexpr unsigned Budget = 40;
 
-/// Most points of a unit: FreePoints, and one more per InstructionsPerPoint instructions; in a large
-/// unit, whose instructions are compiled for less each, twice FreePoints, and one more per
-/// InstructionsPerPointOfLarge. Compiling one point takes the compiler up to a million instructions,
-/// and most loops fill small arrays.
+/// Most points of a unit: FreePoints, and one more per InstructionsPerPoint instructions; in a
+/// large unit, whose instructions are compiled for less each, twice FreePoints, and one more per
+/// InstructionsPerPointOfLarge. Compiling one point takes the compiler up to a million
+/// instructions, and most loops fill small arrays.
 constexpr size_t FreePoints = 10, InstructionsPerPoint = 500, InstructionsPerPointOfLarge = 2000;
 
 /// A range as values of the program; Bytes is 0 for the whole object.
@@ -172,16 +172,16 @@ bool Points::before(const Fill &Filled) {
   return true;
 }
 
-/// True if \p V points into memory that its function has just allocated, as where a container grows,
-/// is copied or resized.
+/// True if \p V points into memory that its function has just allocated, as where a container
+/// grows, is copied or resized.
 bool isNewMemory(const Value *V) {
   SmallVector<const Value *, 4> Objects;
   getUnderlyingObjects(V, Objects);
   return any_of(Objects, isNoAliasCall);
 }
 
-/// True for functions of the C++ library that the compiler has not inlined. Their loops sort, search
-/// or move elements. Those that are generated for a lambda of the unit have its linkage.
+/// True for functions of the C++ library that the compiler has not inlined. Their loops sort,
+/// search or move elements. Those that are generated for a lambda of the unit have its linkage.
 bool isLibraryFunction(const Function &F) {
   StringRef Name = F.getName();
   return !F.hasLocalLinkage() &&
