@@ -6,7 +6,7 @@
 // - a loop nest of stores from the object's first byte, whose dimensions join without a gap and
 //   whose extent is the requested size;
 // - a memset, memcpy, read or fread of that size;
-// - stores all over the object (ScatteredFill).
+// - stores all over the object (ScatteredFill), or at its end (AppendedFill).
 //
 // A few bytes at either end do not count, and objects below a superpage may be filled another way.
 // The object may start behind a header, and may be reached through the field that it was stored in.
@@ -15,6 +15,7 @@
 // costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
+#include "passes/fills/AppendedFill.h"
 #include "passes/fills/ScatteredFill.h"
 #include "passes/fills/SkipConditions.h"
 #include "passes/ir/LlvmVersions.h"
@@ -204,6 +205,15 @@ bool WriteProof::byLoops(const LoopReference &R) const {
   if (const Loop *Scatters = scatteredFill(R, Size, SE, A.DT, A.LI);
       Scatters && alwaysReached(*Site.Call, Scatters->getHeader(), Size, A))
     return true;
+  if (const auto Appends = appendedBy(R, SE, A.DT, A.LI)) {
+    auto *Start = SE.getSCEV(const_cast<Value *>(Appends->Start));
+    const Value *Block = baseOf(Start, SE);
+    if (Block && isBlockOf(Block, Site, A.DT)) {
+      const SCEV *Skipped = SE.getMinusSCEV(Start, SE.getSCEV(const_cast<Value *>(Block)));
+      return isSmallGap(Skipped) && reachesEnd(Skipped, Appends->Written) &&
+             alwaysReached(*Site.Call, Appends->Of->getHeader(), Size, A);
+    }
+  }
   std::optional<Nest> Walk = nestOf(R);
   const SCEV *Skipped =
       Walk && Base ? SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base))) : nullptr;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: push_back and emplace_back after reserve write the whole object, if each iteration appends. If only some do, or if there
+// are fewer iterations than reserved, pages stay untouched.
+// RUN: %remarksxx %s 2>&1 | FileCheck %s --implicit-check-not='first touch'
+// CHECK-DAG: at the first touch since every byte is written: new of n*8 bytes in 'each'
+// CHECK-DAG: at the first touch since every byte is written: new of n*16 bytes in 'records'
+#include <vector>
+template <class V, class F> static double gather(const V &v, const int *pick, long m, F of) {
+  double s = 0;
+  for (long i = 0; i < m; i++)
+    s += of(v[pick[i]]);
+  return s;
+}
+static double same(double x) { return x; }
+double each(long n, const int *pick, long m) {
+  std::vector<double> v;
+  v.reserve(n);
+  for (long i = 0; i < n; i++)
+    v.push_back(i);
+  return gather(v, pick, m, same);
+}
+struct Point {
+  float x, y, z;
+  int id;
+};
+double records(long n, const int *pick, long m) {
+  std::vector<Point> v;
+  v.reserve(n);
+  for (long i = 0; i < n; i++)
+    v.push_back(Point{float(i), 2, 3, int(i)});
+  return gather(v, pick, m, [](const Point &p) { return double(p.x); });
+}
+double some(long n, const int *pick, long m) {
+  std::vector<double> v;
+  v.reserve(n);
+  for (long i = 0; i < n; i++)
+    if (pick[i] > 0)
+      v.push_back(i);
+  return gather(v, pick, m, same);
+}
+double fewer(long n, long reserved, const int *pick, long m) {
+  std::vector<double> v;
+  v.reserve(reserved);
+  for (long i = 0; i < n; i++)
+    v.push_back(i);
+  return gather(v, pick, m, same);
+}
