@@ -163,6 +163,9 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
   });
 }
 
+/// Most rows or columns that a nest may leave: a stencil's borders.
+constexpr uint64_t MostBorders = 2;
+
 /// Proves that the function of a site writes \p Size bytes of the site's block.
 class WriteProof {
 public:
@@ -186,7 +189,9 @@ private:
     SmallVector<Dimension, 4> Dimensions;
   };
   std::optional<Nest> nestOf(const LoopReference &R) const;
-  const SCEV *extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const;
+  std::optional<Dimension> joined(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const;
+  const SCEV *bytesOf(const Dimension &D, uint64_t More) const;
+  bool leavesBorders(const SCEV *Skipped, const Dimension &Rows) const;
   bool reachesEnd(const SCEV *Skipped, const SCEV *Length) const;
 
   const SiteDecision &Site;
@@ -217,11 +222,35 @@ bool WriteProof::byLoops(const LoopReference &R) const {
   std::optional<Nest> Walk = nestOf(R);
   const SCEV *Skipped =
       Walk && Base ? SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base))) : nullptr;
-  if (!Skipped || !isSmallGap(Skipped) || Walk->Dimensions.empty() ||
+  if (!Skipped || Walk->Dimensions.empty() ||
       !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), Size, A))
     return false;
-  const SCEV *Extent = extentOf(Walk->Dimensions, R.Bytes);
-  return Extent && reachesEnd(Skipped, Extent);
+  const bool HasRows = Walk->Dimensions.size() > 1;
+  const std::optional<Dimension> Whole = joined(Walk->Dimensions, R.Bytes);
+  if (!Whole)
+    return false;
+  if (isSmallGap(Skipped) && reachesEnd(Skipped, bytesOf(*Whole, 0)))
+    return true;
+  return HasRows && leavesBorders(Skipped, *Whole);
+}
+
+/// Returns the bytes of \p D, and of \p More steps.
+const SCEV *WriteProof::bytesOf(const Dimension &D, uint64_t More) const {
+  return SE.getMulExpr(SE.getTruncateOrSignExtend(D.Step, Wide),
+                       SE.getAddExpr(D.Trip, SE.getConstant(Wide, More)));
+}
+
+/// True if the rows \p Rows, from \p Skipped bytes behind the object's first on, are all rows of the
+/// object but the first or the last. Programs write these separately, or never (stencils).
+bool WriteProof::leavesBorders(const SCEV *Skipped, const Dimension &Rows) const {
+  const SCEV *Row = SE.getTruncateOrSignExtend(Rows.Step, Wide);
+  const SCEV *BehindRow = SE.getMinusSCEV(SE.getTruncateOrSignExtend(Skipped, Wide), Row);
+  if (!isSmallGap(Skipped) && !isSmallGap(BehindRow))
+    return false;
+  for (uint64_t Left = 0; Left <= MostBorders; ++Left)
+    if (sameSum(bytesOf(Rows, Left), Size, SE))
+      return true;
+  return false;
 }
 
 /// True if a write of \p Length bytes that starts \p Skipped bytes behind the object's first leaves
@@ -268,26 +297,29 @@ std::optional<WriteProof::Nest> WriteProof::nestOf(const LoopReference &R) const
   return Walk;
 }
 
-/// Returns the bytes from the first to the last of a walk by \p Dimensions in steps of \p Bytes;
-/// null if it has gaps. In any order of nesting, each dimension must continue where the inner ones
-/// end.
-const SCEV *WriteProof::extentOf(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const {
-  const SCEV *Extent = SE.getConstant(APInt(64, Bytes));
+/// Returns the outermost dimension of a walk by \p Dimensions in steps of \p Bytes; nothing if it
+/// has gaps. In any order of nesting, each dimension must continue where the inner ones end, or a
+/// border of few elements behind.
+std::optional<WriteProof::Dimension> WriteProof::joined(SmallVectorImpl<Dimension> &Dimensions,
+                                                        uint64_t Bytes) const {
+  Dimension Whole{SE.getConstant(Wide, Bytes), SE.getOne(Wide)};
   for (bool First = true; !Dimensions.empty(); First = false) {
-    auto Next = find_if(Dimensions, [&](const Dimension &D) {
-      if (sameSum(D.Step, Extent, SE))
-        return true;
-      // A struct filled field by field, or several elements per iteration.
-      auto *Step = dyn_cast<SCEVConstant>(D.Step);
-      return First && Step && Step->getAPInt().isStrictlyPositive() &&
-             Step->getAPInt().ule(MostGapBytes);
-    });
+    auto Next = Dimensions.end();
+    for (uint64_t Left = 0; Next == Dimensions.end() && Left <= (First ? 0 : MostBorders); ++Left)
+      Next = find_if(Dimensions,
+                     [&](const Dimension &D) { return sameSum(D.Step, bytesOf(Whole, Left), SE); });
+    // A struct filled field by field, or several elements per iteration.
+    if (Next == Dimensions.end() && First)
+      Next = find_if(Dimensions, [](const Dimension &D) {
+        auto *Step = dyn_cast<SCEVConstant>(D.Step);
+        return Step && Step->getAPInt().isStrictlyPositive() && Step->getAPInt().ule(MostGapBytes);
+      });
     if (Next == Dimensions.end())
-      return nullptr;
-    Extent = SE.getMulExpr(SE.getTruncateOrSignExtend(Next->Step, Wide), Next->Trip);
+      return std::nullopt;
+    Whole = *Next;
     Dimensions.erase(Next);
   }
-  return Extent;
+  return Whole;
 }
 
 /// Returns \p Bytes without the mask that rounds it down to whole elements. A copy of whole

@@ -53,7 +53,7 @@ bool SkipConditions::isQuantity(const Value *V) const {
 /// a quantity of the loop's trip count.
 bool SkipConditions::guardsLoop(const ICmpInst *Compare) const {
   for (const Use &Op : Compare->operands())
-    if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 2)
+    if (auto *C = dyn_cast<ConstantInt>(Op); C && C->getValue().getSignificantBits() > 5)
       return false; // a threshold that the program chose
   for (const Loop *L = A.LI.getLoopFor(Filling); L; L = L->getParentLoop()) {
     const SCEV *Count = A.SE.getBackedgeTakenCount(L);

@@ -8,6 +8,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace llvm;
 
@@ -53,6 +54,40 @@ const BinaryOperator *powerOfTwo(const SCEV *S) {
              : nullptr;
 }
 
+/// Returns the constant factor of a term of a sum; 0 if it is too large.
+uint64_t factorOf(const SCEV *Term) {
+  auto *Known = dyn_cast<SCEVConstant>(Term);
+  if (auto *Mul = dyn_cast<SCEVMulExpr>(Term); Mul && !Known) {
+    Known = dyn_cast<SCEVConstant>(Mul->getOperand(0));
+    if (!Known)
+      return 1;
+  }
+  return !Known                                        ? 1
+         : Known->getAPInt().getSignificantBits() > 32 ? 0
+                                                       : Known->getAPInt().abs().getZExtValue();
+}
+
+/// Divides each term of \p Sum by their common constant factor, and returns that factor. Scalar
+/// evolution writes 4 * (1 + n) as 4 + 4 * n, but keeps 4 * (1 + n) * (1 + m).
+std::pair<int64_t, const SCEV *> withoutCommonFactor(const SCEVAddExpr *Sum, ScalarEvolution &SE) {
+  uint64_t Common = 0;
+  for (const SCEV *Term : Sum->operands())
+    Common = std::gcd(Common, factorOf(Term));
+  if (Common <= 1)
+    return {1, Sum};
+  SmallVector<const SCEV *, 4> Terms;
+  for (const SCEV *Term : Sum->operands()) {
+    auto *Mul = dyn_cast<SCEVMulExpr>(Term);
+    const APInt &Known = cast<SCEVConstant>(Mul ? Mul->getOperand(0) : Term)->getAPInt();
+    const SCEV *Part = SE.getConstant(Known.sdiv(APInt(Known.getBitWidth(), Common)));
+    if (Mul)
+      for (const SCEV *Factor : drop_begin(Mul->operands()))
+        Part = SE.getMulExpr(Part, Factor);
+    Terms.push_back(Part);
+  }
+  return {static_cast<int64_t>(Common), SE.getAddExpr(Terms)};
+}
+
 /// Multiplies \p S into \p P. \p Of: values of merged values inside shifts; outside of shifts S has
 /// no merged values.
 void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nullptr) {
@@ -76,6 +111,10 @@ void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nul
   } else if (auto *Mul = dyn_cast<SCEVMulExpr>(S)) {
     for (const SCEV *Op : Mul->operands())
       multiplyIn(P, Op, SE, Of);
+  } else if (auto *Sum = dyn_cast<SCEVAddExpr>(S)) {
+    const auto [Common, Rest] = withoutCommonFactor(Sum, SE);
+    P.Factor *= Common;
+    P.Symbols.push_back({Rest, false});
   } else {
     P.Symbols.push_back({S, false});
   }
