@@ -22,6 +22,7 @@
 #include "passes/loops/SameValue.h"
 #include "passes/sites/ClearedSites.h"
 #include "passes/spread/PageShifts.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -165,6 +166,8 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
 
 /// Most rows or columns that a nest may leave: a stencil's borders.
 constexpr uint64_t MostBorders = 2;
+/// Most dimensions of such a nest.
+constexpr size_t MostDimensions = 4;
 
 /// Proves that the function of a site writes \p Size bytes of the site's block.
 class WriteProof {
@@ -191,7 +194,8 @@ private:
   std::optional<Nest> nestOf(const LoopReference &R) const;
   std::optional<Dimension> joined(SmallVectorImpl<Dimension> &Dimensions, uint64_t Bytes) const;
   const SCEV *bytesOf(const Dimension &D, uint64_t More) const;
-  bool leavesBorders(const SCEV *Skipped, const Dimension &Rows) const;
+  bool leavesBorders(const SCEV *Skipped, ArrayRef<const SCEV *> Steps,
+                     const Dimension &Rows) const;
   bool reachesEnd(const SCEV *Skipped, const SCEV *Length) const;
 
   const SiteDecision &Site;
@@ -225,13 +229,15 @@ bool WriteProof::byLoops(const LoopReference &R) const {
   if (!Skipped || Walk->Dimensions.empty() ||
       !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), Size, A))
     return false;
-  const bool HasRows = Walk->Dimensions.size() > 1;
+  SmallVector<const SCEV *, 4> Steps;
+  for (const Dimension &D : Walk->Dimensions)
+    Steps.push_back(SE.getTruncateOrSignExtend(D.Step, Wide));
   const std::optional<Dimension> Whole = joined(Walk->Dimensions, R.Bytes);
   if (!Whole)
     return false;
   if (isSmallGap(Skipped) && reachesEnd(Skipped, bytesOf(*Whole, 0)))
     return true;
-  return HasRows && leavesBorders(Skipped, *Whole);
+  return Steps.size() > 1 && leavesBorders(Skipped, Steps, *Whole);
 }
 
 /// Returns the bytes of \p D, and of \p More steps.
@@ -241,16 +247,22 @@ const SCEV *WriteProof::bytesOf(const Dimension &D, uint64_t More) const {
 }
 
 /// True if the rows \p Rows, from \p Skipped bytes behind the object's first on, are all rows of the
-/// object but the first or the last. Programs write these separately, or never (stencils).
-bool WriteProof::leavesBorders(const SCEV *Skipped, const Dimension &Rows) const {
-  const SCEV *Row = SE.getTruncateOrSignExtend(Rows.Step, Wide);
-  const SCEV *BehindRow = SE.getMinusSCEV(SE.getTruncateOrSignExtend(Skipped, Wide), Row);
-  if (!isSmallGap(Skipped) && !isSmallGap(BehindRow))
+/// object but the first or the last. Programs write these separately, or never (stencils). The walk
+/// may start one step behind the object's start in each dimension; \p Steps has them.
+bool WriteProof::leavesBorders(const SCEV *Skipped, ArrayRef<const SCEV *> Steps,
+                               const Dimension &Rows) const {
+  Skipped = SE.getTruncateOrSignExtend(Skipped, Wide);
+  const auto BeginsBehind = [&](unsigned Dimensions) {
+    const SCEV *Rest = Skipped;
+    for (unsigned I = 0; I < Steps.size(); ++I)
+      if (Dimensions >> I & 1)
+        Rest = SE.getMinusSCEV(Rest, Steps[I]);
+    return isSmallGap(Rest);
+  };
+  if (Steps.size() > MostDimensions || !any_of(seq(0u, 1u << Steps.size()), BeginsBehind))
     return false;
-  for (uint64_t Left = 0; Left <= MostBorders; ++Left)
-    if (sameSum(bytesOf(Rows, Left), Size, SE))
-      return true;
-  return false;
+  return any_of(seq(uint64_t{0}, MostBorders + 1),
+                [&](uint64_t Left) { return sameSum(bytesOf(Rows, Left), Size, SE); });
 }
 
 /// True if a write of \p Length bytes that starts \p Skipped bytes behind the object's first leaves

@@ -148,21 +148,31 @@ namespace {
 bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth, Choice *Of) {
   auto Terms = [&](const SCEV *S, int64_t &Constant) {
     SmallVector<Product, 4> Out;
-    auto Add = [&](auto &&Self, const SCEV *T) -> void {
+    // Multiplies out sums that have a constant factor: extensions inside keep scalar evolution from it.
+    auto Add = [&](auto &&Self, const SCEV *T, int64_t Times) -> void {
       T = bare(T);
       if (auto *Sum = dyn_cast<SCEVAddExpr>(T)) {
         for (const SCEV *Op : Sum->operands())
-          Self(Self, Op);
+          Self(Self, Op, Times);
+        return;
+      }
+      auto *Mul = dyn_cast<SCEVMulExpr>(T);
+      auto *Known =
+          Mul && Mul->getNumOperands() == 2 ? dyn_cast<SCEVConstant>(Mul->getOperand(0)) : nullptr;
+      if (Known && isa<SCEVAddExpr>(bare(Mul->getOperand(1))) &&
+          Known->getAPInt().getSignificantBits() <= 32 && std::abs(Times) < (int64_t{1} << 30)) {
+        Self(Self, Mul->getOperand(1), Times * Known->getAPInt().getSExtValue());
         return;
       }
       Product P;
       multiplyIn(P, T, SE, Of);
+      P.Factor *= Times;
       if (P.Symbols.empty() && P.Valid)
         Constant += P.Factor;
       else
         Out.push_back(P);
     };
-    Add(Add, S);
+    Add(Add, S, 1);
     return Out;
   };
   int64_t ConstantA = 0, ConstantB = 0;
