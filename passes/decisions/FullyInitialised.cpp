@@ -166,7 +166,7 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
 
 /// Most rows or columns that a nest may leave: a stencil's borders.
 constexpr uint64_t MostBorders = 2;
-/// Most dimensions of such a nest.
+/// Most dimensions of a nest that leaves borders.
 constexpr size_t MostDimensions = 4;
 
 /// Proves that the function of a site writes \p Size bytes of the site's block.
@@ -246,9 +246,9 @@ const SCEV *WriteProof::bytesOf(const Dimension &D, uint64_t More) const {
                        SE.getAddExpr(D.Trip, SE.getConstant(Wide, More)));
 }
 
-/// True if the rows \p Rows, from \p Skipped bytes behind the object's first on, are all rows of the
-/// object but the first or the last. Programs write these separately, or never (stencils). The walk
-/// may start one step behind the object's start in each dimension; \p Steps has them.
+/// True if the rows \p Rows, from \p Skipped bytes behind the object's first on, are all rows of
+/// the object but the first or the last. Programs write these separately, or never (stencils). The
+/// walk may start one step behind the object's start in each dimension; \p Steps has them.
 bool WriteProof::leavesBorders(const SCEV *Skipped, ArrayRef<const SCEV *> Steps,
                                const Dimension &Rows) const {
   Skipped = SE.getTruncateOrSignExtend(Skipped, Wide);

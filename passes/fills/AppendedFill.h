@@ -19,7 +19,7 @@ class ScalarEvolution;
 
 namespace smalloc {
 
-/// What a loop appends, if the memory does not end before.
+/// The elements that a loop appends, if the memory does not end before.
 struct Appended {
   const llvm::Loop *Of;
   const llvm::Value *Start;  ///< address of the first element

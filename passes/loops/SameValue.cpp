@@ -148,7 +148,8 @@ namespace {
 bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth, Choice *Of) {
   auto Terms = [&](const SCEV *S, int64_t &Constant) {
     SmallVector<Product, 4> Out;
-    // Multiplies out sums that have a constant factor: extensions inside keep scalar evolution from it.
+    // Multiplies out sums that have a constant factor: extensions inside keep scalar evolution from
+    // that.
     auto Add = [&](auto &&Self, const SCEV *T, int64_t Times) -> void {
       T = bare(T);
       if (auto *Sum = dyn_cast<SCEVAddExpr>(T)) {
