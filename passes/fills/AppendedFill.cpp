@@ -20,10 +20,10 @@ namespace {
 bool mayStay(const Value *Next, const PHINode *Cursor, const Loop *L, unsigned Depth = 0) {
   if (Next == Cursor || Depth > 4)
     return true;
-  auto *Merge = dyn_cast<PHINode>(Next);
-  return Merge && L->contains(Merge) && any_of(Merge->incoming_values(), [&](const Use &In) {
-           return mayStay(In.get(), Cursor, L, Depth + 1);
-         });
+  auto *Merge = dyn_cast<Instruction>(Next);
+  return Merge && isa<PHINode, SelectInst>(Merge) && L->contains(Merge) &&
+         any_of(drop_begin(Merge->operands(), isa<SelectInst>(Merge)),
+                [&](const Use &In) { return mayStay(In.get(), Cursor, L, Depth + 1); });
 }
 
 /// True if each iteration of \p L runs \p Store, unless \p Cursor equals another pointer, the end

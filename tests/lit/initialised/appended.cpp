@@ -2,8 +2,8 @@
 // Missing if this fails: push_back and emplace_back after reserve write the whole object, if each iteration appends. If only some do, or if there
 // are fewer iterations than reserved, pages stay untouched.
 // RUN: %remarksxx %s 2>&1 | FileCheck %s --implicit-check-not='first touch'
-// CHECK-DAG: at the first touch since every byte is written: new of n*8 bytes in 'each'
-// CHECK-DAG: at the first touch since every byte is written: new of n*16 bytes in 'records'
+// CHECK: at the first touch since every byte is written: new of n*8 bytes in 'each'
+// CHECK: at the first touch since every byte is written: new of n*16 bytes in 'records'
 #include <vector>
 template <class V, class F> static double gather(const V &v, const int *pick, long m, F of) {
   double s = 0;
@@ -44,4 +44,31 @@ double fewer(long n, long reserved, const int *pick, long m) {
   for (long i = 0; i < n; i++)
     v.push_back(i);
   return gather(v, pick, m, same);
+}
+double with_gaps(long n, const int *pick, long m) {
+  double *p = new double[n], *q = p;
+  for (long i = 0; i < n; i++, q++)
+    if (pick[i] > 0)
+      *q = i;
+  double s = 0;
+  for (long i = 0; i < m; i++)
+    s += p[pick[i]];
+  delete[] p;
+  return s;
+}
+void note(long);
+double filtered(long n, const int *pick, long m) {
+  double *p = new double[n], *q = p;
+  for (long i = 0; i < n; i++) {
+    *q = i;
+    if (pick[i] > 0) {
+      note(i);
+      q++;
+    }
+  }
+  double s = 0;
+  for (long i = 0; i < m; i++)
+    s += p[pick[i]];
+  delete[] p;
+  return s;
 }

@@ -3,13 +3,13 @@
 // itself, a sum before each element, an element to spare, the zero behind a text, and a branch for short texts. Pages at an end, or the gaps of
 // many small objects, are not touched.
 // RUN: %remarks %s 2>&1 | FileCheck %s --implicit-check-not='first touch'
-// CHECK-DAG: first touch since every byte is written: malloc of n*8 bytes in 'from_one'
-// CHECK-DAG: first touch since every byte is written: malloc of n*8 bytes in 'first_alone'
-// CHECK-DAG: first touch since every byte is written: malloc of n*8 bytes in 'sums'
-// CHECK-DAG: first touch since every byte is written: malloc of n*8 bytes in 'some_to_spare'
-// CHECK-DAG: first touch since every byte is written: malloc of n*8 bytes in 'inner'
-// CHECK-DAG: first touch since every byte is written: malloc of n bytes in 'text'
-// CHECK-DAG: first touch since every byte is written: malloc of n bytes in 'long_text'
+// CHECK: first touch since every byte is written: malloc of n*8 bytes in 'from_one'
+// CHECK: first touch since every byte is written: malloc of n*8 bytes in 'first_alone'
+// CHECK: first touch since every byte is written: malloc of n*8 bytes in 'sums'
+// CHECK: first touch since every byte is written: malloc of n*8 bytes in 'some_to_spare'
+// CHECK: first touch since every byte is written: malloc of n*8 bytes in 'inner'
+// CHECK: first touch since every byte is written: malloc of n bytes in 'text'
+// CHECK: first touch since every byte is written: malloc of n bytes in 'long_text'
 #include <stdlib.h>
 #include <string.h>
 static double gather(double *a, const int *pick, long n) {

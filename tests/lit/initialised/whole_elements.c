@@ -2,7 +2,7 @@
 // Missing if this fails: a copy of whole elements, whose length is the size rounded down to them, as in libc++'s vector of a range. A copy
 // of whole pages or of the size modulo another leaves more than an element.
 // RUN: %remarks %s 2>&1 | FileCheck %s --implicit-check-not='first touch'
-// CHECK-DAG: whole_elements.c:[[@LINE+10]]:{{.*}}at the first touch since every byte is written: malloc of n bytes in 'whole'
+// CHECK: whole_elements.c:[[@LINE+10]]:{{.*}}at the first touch since every byte is written: malloc of n bytes in 'whole'
 #include <stdlib.h>
 #include <string.h>
 static double gather(const double *a, const int *pick, long n) {
