@@ -226,7 +226,7 @@ bool WriteProof::byLoops(const LoopReference &R) const {
   std::optional<Nest> Walk = nestOf(R);
   const SCEV *Skipped =
       Walk && Base ? SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base))) : nullptr;
-  if (!Skipped || Walk->Dimensions.empty() ||
+  if (!Skipped || isa<SCEVCouldNotCompute>(Skipped) || Walk->Dimensions.empty() ||
       !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), Size, A))
     return false;
   SmallVector<const SCEV *, 4> Steps;
