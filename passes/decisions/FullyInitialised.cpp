@@ -6,7 +6,8 @@
 // - a loop nest of stores from the object's first byte, whose dimensions join without a gap and
 //   whose extent is the requested size;
 // - a memset, memcpy, read or fread of that size;
-// - stores all over the object (ScatteredFill), or at its end (AppendedFill).
+// - stores at random places of the object (ScatteredFill);
+// - one element appended in each iteration, as by push_back after reserve (AppendedFill).
 //
 // A few bytes at either end do not count, and objects below a superpage may be filled another way.
 // The object may start behind a header, and may be reached through the field that it was stored in.

@@ -4,6 +4,8 @@
 // RUN: %remarksxx %s 2>&1 | FileCheck %s --implicit-check-not='first touch'
 // CHECK: at the first touch since every byte is written: new of n*8 bytes in 'each'
 // CHECK: at the first touch since every byte is written: new of n*16 bytes in 'records'
+// CHECK: at the first touch since every byte is written: new[] of n*8 bytes in 'double grown<true, true>
+#include <cstring>
 #include <vector>
 template <class V, class F> static double gather(const V &v, const int *pick, long m, F of) {
   double s = 0;
@@ -57,14 +59,24 @@ double with_gaps(long n, const int *pick, long m) {
   return s;
 }
 void note(long);
-double filtered(long n, const int *pick, long m) {
-  double *p = new double[n], *q = p;
+// The memory grows, but the pointer moves only now and then, or not each element is stored.
+template <bool Moves, bool Stores> static double grown(long n, const int *pick, long m) {
+  double *p = new double[n], *q = p, *end = p + n;
   for (long i = 0; i < n; i++) {
-    *q = i;
-    if (pick[i] > 0) {
-      note(i);
-      q++;
+    if (q == end) {
+      double *larger = new double[2 * n];
+      memcpy(larger, p, n * sizeof *p);
+      delete[] p;
+      p = larger, q = p + n, end = p + 2 * n;
+    } else if (Stores || pick[i] > 0) {
+      *q = i;
     }
+    if (Moves)
+      q++;
+    else if (pick[i] <= 0)
+      note(i);
+    else
+      q++;
   }
   double s = 0;
   for (long i = 0; i < m; i++)
@@ -72,3 +84,6 @@ double filtered(long n, const int *pick, long m) {
   delete[] p;
   return s;
 }
+double by_hand(long n, const int *pick, long m) { return grown<true, true>(n, pick, m); }
+double moves_now_and_then(long n, const int *pick, long m) { return grown<false, true>(n, pick, m); }
+double stores_now_and_then(long n, const int *pick, long m) { return grown<true, false>(n, pick, m); }
