@@ -142,6 +142,17 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
   return true;
 }
 
+/// True if \p V is the block that \p Call returned, or null where no block is needed: an empty
+/// vector has none.
+bool isBlockOrNull(const Value *V, const CallBase &Call) {
+  if (V == &Call)
+    return true;
+  auto *Phi = dyn_cast<PHINode>(V);
+  return Phi && is_contained(Phi->incoming_values(), &Call) &&
+         all_of(Phi->incoming_values(),
+                [&](const Use &In) { return In == &Call || isa<ConstantPointerNull>(In); });
+}
+
 /// True if \p V is the block that the call of \p Site returned. It may also be loaded from the
 /// place where the call (posix_memalign) or the program stored it.
 bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT) {
@@ -149,7 +160,7 @@ bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT
   if (V == &Call)
     return true;
   if (auto *Phi = dyn_cast_or_null<PHINode>(V))
-    return is_contained(Phi->incoming_values(), &Call);
+    return any_of(Phi->incoming_values(), [&](const Use &In) { return isBlockOrNull(In, Call); });
   auto *Load = dyn_cast_or_null<LoadInst>(V);
   if (!Load)
     return false;
@@ -294,7 +305,8 @@ std::optional<WriteProof::Nest> WriteProof::nestOf(const LoopReference &R) const
                           (Latch && A.DT.dominates(R.Access->getParent(), Latch));
     if (isa<SCEVCouldNotCompute>(Count) || !Rec->isAffine() || !EachTime)
       return std::nullopt;
-    const SCEV *Trip = SE.getAddExpr(SE.getTruncateOrZeroExtend(Count, Wide), SE.getOne(Wide));
+    const SCEV *Trip =
+        wholeElements(SE.getAddExpr(SE.getTruncateOrZeroExtend(Count, Wide), SE.getOne(Wide)), SE);
     const SCEV *Step = Rec->getStepRecurrence(SE);
     Walk.Start = Rec->getStart();
     Walk.Outermost = Rec->getLoop();

@@ -5,6 +5,7 @@
 #include "passes/fills/SkipConditions.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/CursorSteps.h"
+#include "passes/loops/SameValue.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -49,6 +50,29 @@ bool isError(const BasicBlock *To) {
   return To->isEHPad() || isa<UnreachableInst>(To->getTerminator());
 }
 
+/// Returns how often \p From, a test of an iterator for the end of its range, does not leave \p L.
+/// Scalar evolution does not divide by the element where the loop has other exits: the iterator
+/// might step over the end. Null if \p From tests something else.
+const SCEV *stepsToEnd(const BasicBlock *From, const Loop *L, ScalarEvolution &SE) {
+  auto *Branch = dyn_cast<ConditionalBranch>(From->getTerminator());
+  auto *Compare = Branch ? dyn_cast_or_null<ICmpInst>(conditionOf(Branch)) : nullptr;
+  if (!Compare || !Compare->isEquality() || !Compare->getOperand(0)->getType()->isPointerTy())
+    return nullptr;
+  for (unsigned Side : {0u, 1u}) {
+    auto *Moves = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Compare->getOperand(Side)));
+    const SCEV *End = SE.getSCEV(Compare->getOperand(1 - Side));
+    auto *Element = Moves ? dyn_cast<SCEVConstant>(Moves->getStepRecurrence(SE)) : nullptr;
+    if (!Element || Moves->getLoop() != L || !Moves->isAffine() ||
+        !Element->getAPInt().isStrictlyPositive() || !SE.isLoopInvariant(End, L))
+      continue;
+    Type *Wide = Element->getType();
+    return SE.getUDivExpr(
+        SE.getMinusSCEV(SE.getPtrToIntExpr(End, Wide), SE.getPtrToIntExpr(Moves->getStart(), Wide)),
+        Element);
+  }
+  return nullptr;
+}
+
 /// Returns the number of iterations of \p L, 64 bits, without errors. Null if it is not known.
 const SCEV *iterationsOf(const Loop *L, ScalarEvolution &SE, const DominatorTree &DT) {
   SmallVector<BasicBlock *, 4> Exiting;
@@ -59,7 +83,10 @@ const SCEV *iterationsOf(const Loop *L, ScalarEvolution &SE, const DominatorTree
                [&](const BasicBlock *To) { return L->contains(To) || isError(To); }))
       continue;
     const SCEV *Taken = SE.getExitCount(L, From);
-    if (Count || isa<SCEVCouldNotCompute>(Taken) || !DT.dominates(From, L->getLoopLatch()))
+    if (isa<SCEVCouldNotCompute>(Taken))
+      Taken = stepsToEnd(From, L, SE);
+    if (Count || !Taken || isa<SCEVCouldNotCompute>(Taken) ||
+        !DT.dominates(From, L->getLoopLatch()))
       return nullptr;
     Type *Wide = Type::getInt64Ty(From->getContext());
     Count = SE.getTruncateOrZeroExtend(Taken, Wide);
@@ -86,9 +113,10 @@ std::optional<Appended> appendedBy(const LoopReference &R, ScalarEvolution &SE,
   const SCEV *Iterations = iterationsOf(L, SE, DT);
   if (!Iterations)
     return std::nullopt;
-  return Appended{L, Cursor->getIncomingValueForBlock(L->getLoopPredecessor()),
-                  SE.getMulExpr(Iterations, SE.getConstant(Iterations->getType(),
-                                                           static_cast<uint64_t>(*Step)))};
+  return Appended{
+      L, Cursor->getIncomingValueForBlock(L->getLoopPredecessor()),
+      SE.getMulExpr(wholeElements(Iterations, SE),
+                    SE.getConstant(Iterations->getType(), static_cast<uint64_t>(*Step)))};
 }
 
 } // namespace smalloc

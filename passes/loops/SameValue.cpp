@@ -91,6 +91,7 @@ std::pair<int64_t, const SCEV *> withoutCommonFactor(const SCEVAddExpr *Sum, Sca
 /// Multiplies \p S into \p P. \p Of: values of merged values inside shifts; outside of shifts S has
 /// no merged values.
 void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nullptr) {
+  const SCEV *Cast = S;
   S = bare(S);
   if (const BinaryOperator *Shift = powerOfTwo(S)) {
     const SCEV *By = bare(chosen(bare(SE.getSCEV(Shift->getOperand(1))), Of, SE));
@@ -115,12 +116,43 @@ void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nul
     const auto [Common, Rest] = withoutCommonFactor(Sum, SE);
     P.Factor *= Common;
     P.Symbols.push_back({Rest, false});
-  } else {
-    P.Symbols.push_back({S, false});
+  } else { // multiplyOut() needs the casts of a division
+    P.Symbols.push_back({isa<SCEVUDivExpr>(S) ? Cast : S, false});
+  }
+}
+
+/// Largest divisor whose remainder is neglected: that many elements are a small part of an object
+/// that superpages are for.
+constexpr uint64_t MostDivisor = 256;
+
+/// Multiplies out the divisions in \p P: replaces x / c by x and multiplies \p Other by c. The sizes
+/// of ranges of elements have no remainder.
+void multiplyOut(Product &P, Product &Other, ScalarEvolution &SE) {
+  for (bool Found = true; Found && P.Valid;) {
+    Found = false;
+    for (auto *It = P.Symbols.begin(); It != P.Symbols.end() && !Found; ++It) {
+      const SCEV *Symbol = It->first;
+      while (auto *Of = dyn_cast<SCEVCastExpr>(Symbol)) {
+        if (SE.getTypeSizeInBits(Of->getType()) < 32) // a mask of the lower bits
+          break;
+        Symbol = Of->getOperand();
+      }
+      auto *Part = It->second ? nullptr : dyn_cast<SCEVUDivExpr>(Symbol);
+      auto *By = Part ? dyn_cast<SCEVConstant>(Part->getRHS()) : nullptr;
+      if (!By || By->isZero() || By->getAPInt().ugt(MostDivisor) ||
+          std::abs(Other.Factor) > (int64_t{1} << 40))
+        continue;
+      Found = true;
+      Other.Factor *= By->getAPInt().getSExtValue();
+      P.Symbols.erase(It);
+      multiplyIn(P, Part->getLHS(), SE);
+    }
   }
 }
 
 bool sameProduct(Product A, Product B, ScalarEvolution &SE, unsigned Depth) {
+  multiplyOut(A, B, SE);
+  multiplyOut(B, A, SE);
   if (!A.Valid || !B.Valid || A.Factor != B.Factor || A.Symbols.size() != B.Symbols.size())
     return false;
   for (auto [S, Power] : A.Symbols) {
@@ -314,19 +346,31 @@ bool sameSum(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth) 
                      sameSum(SE.getSCEV(In), Other, SE, Depth + 3);
             }))
           return true;
+  const auto Divides = [](const SCEV *S) {
+    return SCEVExprContains(S, [](const SCEV *Part) { return isa<SCEVUDivExpr>(Part); });
+  };
+  if ((Divides(A) || Divides(B)) && sameProduct(productOf(A, SE), productOf(B, SE), SE, Depth + 3))
+    return true;
   return sameField(A, B, SE, Depth) || sameTerms(A, B, SE, Depth, nullptr) ||
          sameOnEachWay(A, B, SE, Depth);
 }
 
+const SCEV *wholeElements(const SCEV *Count, ScalarEvolution &SE) {
+  const SCEV *Steps = bare(SE.getMinusSCEV(Count, SE.getOne(Count->getType())));
+  auto *Elements = dyn_cast<SCEVUDivExpr>(Steps);
+  auto *Size = Elements ? dyn_cast<SCEVConstant>(Elements->getRHS()) : nullptr;
+  auto *Last = Size ? dyn_cast<SCEVAddExpr>(Elements->getLHS()) : nullptr;
+  auto *Less = Last ? dyn_cast<SCEVConstant>(Last->getOperand(0)) : nullptr;
+  if (!Less || Less->getAPInt() != -Size->getAPInt())
+    return Count;
+  return SE.getTruncateOrZeroExtend(SE.getUDivExpr(SE.getAddExpr(Last, Size), Size),
+                                    Count->getType());
+}
+
 bool atLeast(const SCEV *A, uint64_t Times, const SCEV *B, ScalarEvolution &SE) {
-  while (auto *Part = dyn_cast<SCEVUDivExpr>(bare(A))) { // a loop over every second element
-    auto *By = dyn_cast<SCEVConstant>(Part->getRHS());
-    if (!By || By->isZero())
-      break;
-    A = Part->getLHS();
-    Times /= By->getAPInt().getLimitedValue();
-  }
   Product Of = productOf(A, SE), Whole = productOf(B, SE);
+  multiplyOut(Of, Whole, SE);
+  multiplyOut(Whole, Of, SE);
   if (Of.Factor <= 0 || Whole.Factor <= 0 ||
       SaturatingMultiply<uint64_t>(static_cast<uint64_t>(Of.Factor), Times) <
           static_cast<uint64_t>(Whole.Factor))

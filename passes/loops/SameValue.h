@@ -32,9 +32,14 @@ struct Product {
 Product productOf(const llvm::SCEV *S, llvm::ScalarEvolution &SE);
 
 /// True if \p A and \p B are equal up to extensions. Merged values are equal if they are on each
-/// way into the merge.
+/// way into the merge. Divisions by a small constant have no remainder, as the size of a range of
+/// elements.
 bool sameSum(const llvm::SCEV *A, const llvm::SCEV *B, llvm::ScalarEvolution &SE,
              unsigned Depth = 0);
+
+/// Returns size / element for (size - element) / element + 1, the number of iterations over a range
+/// of elements; else \p Count itself.
+const llvm::SCEV *wholeElements(const llvm::SCEV *Count, llvm::ScalarEvolution &SE);
 
 /// True if \p A times \p Times is certainly at least \p B. Compares only products of the same
 /// symbols.

@@ -5,6 +5,7 @@
 // CHECK: at the first touch since every byte is written: new of n*8 bytes in 'each'
 // CHECK: at the first touch since every byte is written: new of n*16 bytes in 'records'
 // CHECK: at the first touch since every byte is written: new[] of n*8 bytes in 'double grown<true, true>
+// CHECK: at the first touch since every byte is written: new of n*2 bytes in 'picked'
 #include <cstring>
 #include <vector>
 template <class V, class F> static double gather(const V &v, const int *pick, long m, F of) {
@@ -87,3 +88,26 @@ template <bool Moves, bool Stores> static double grown(long n, const int *pick, 
 double by_hand(long n, const int *pick, long m) { return grown<true, true>(n, pick, m); }
 double moves_now_and_then(long n, const int *pick, long m) { return grown<false, true>(n, pick, m); }
 double stores_now_and_then(long n, const int *pick, long m) { return grown<true, false>(n, pick, m); }
+// Over the elements of another vector: its size in bytes is divided by its element.
+double picked(const std::vector<int> &from, const double *of, const int *pick, long m) {
+  std::vector<double> v;
+  v.reserve(from.size());
+  for (int i : from)
+    v.push_back(of[i]);
+  return gather(v, pick, m, same);
+}
+double chosen(const std::vector<double> &from, const int *pick, long m) {
+  std::vector<double> v;
+  v.reserve(from.size());
+  for (double x : from)
+    if (x > 0)
+      v.push_back(x);
+  return gather(v, pick, m, same);
+}
+double every_other(const std::vector<double> &from, const int *pick, long m) {
+  std::vector<double> v;
+  v.reserve(from.size());
+  for (auto x = from.begin(); x != from.end(); x += 2)
+    v.push_back(*x);
+  return gather(v, pick, m, same);
+}
