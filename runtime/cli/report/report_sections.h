@@ -31,9 +31,19 @@ HtmlCell percent_cell(std::optional<double> percent); // with a bar
 std::string how_many(double n, const char *what);     // "1 site", "2 sites"
 HtmlCell bytes_cell(const Document &object, const char *key);
 HtmlCell count_cell(const Document &object, const char *key);
+HtmlCell time_cell(std::optional<double> seconds); // "1.2 s", "34 ms"
+std::string time_text(double seconds);
+std::string count_text(double count); // "1,234", "12.3 M"
+std::string file_name(const std::string &path);
 std::string site_name(const Document &object);  // the readable function, else the id
+std::string short_name(const Document &object); // the same without namespaces and arguments
 std::string site_place(const Document &object); // file:line, or empty
+std::string site_place_and_column(const Document &object); // the same with the column, if known
 HtmlCell name_cell(std::string name, bool good = false);
+// Shows the decision, and beside it the reason as far as there is room.
+HtmlCell decision_cell(const std::string &decision, const std::string &why);
+// Shows the short name; the tooltip has the whole one.
+HtmlCell site_cell(const Document &object, bool good = false);
 // Shows the place without its folders; the tooltip has them.
 HtmlCell place_cell(const std::string &place);
 
