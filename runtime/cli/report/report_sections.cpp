@@ -343,6 +343,8 @@ HtmlSection section_of(const ReportInput &input) {
     return statistics_section(input);
   if (schema == "smalloc.study/1")
     return study_section(input);
+  if (schema == "smalloc.db-show/1")
+    return history_section(input);
   return other_section(input);
 }
 

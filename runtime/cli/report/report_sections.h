@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // report_sections.h turns documents of smalloc into sections of `smalloc report`. Analyses, sites,
-// statistics and studies have their own sections; any other document is shown as its tables. If
-// several documents name the same sites, a further section joins them.
+// statistics, studies and histories have their own sections; any other document is shown as its
+// tables. If several documents name the same sites, a further section joins them.
 #pragma once
 
 #include "runtime/cli/report/document_fields.h"
@@ -25,6 +25,7 @@ HtmlSection site_by_site(const std::vector<ReportInput> &inputs);
 
 HtmlSection statistics_section(const ReportInput &input);
 HtmlSection study_section(const ReportInput &input);
+HtmlSection history_section(const ReportInput &input);
 
 // Helpers of the sections. A cell shows "-" if the value is unknown.
 HtmlCell percent_cell(std::optional<double> percent); // with a bar

@@ -135,12 +135,31 @@ check sites.html 'page.tables["Allocation sites of sites32.json"][1][1:] == ["a.
 expect_match sites.html '<label><input type="checkbox"> show all 30 rows, not only the first 25</label>'
 expect_status 0 "$SMALLOC" report sites24.json -q -o sites.html
 expect_no_match sites.html '<label>'
-# A history is printed as tables, not JSON.
+# A history is printed as tables for people, not JSON: times, sizes, and what runs have measured.
 expect_status 0 "$SMALLOC" analyze app.trace --machine zen4 -q -o x.directives
 expect_status 0 "$SMALLOC" db show ./app --json -o history.json
 expect_status 0 "$SMALLOC" report history.json -q -o history.html
-expect_no_match history.html '[{]&quot;|&quot;:'
+expect_no_match history.html '[{]&quot;|&quot;:|_ns<|_bytes<'
+check history.html 'not any(cell.isdigit() and len(cell) > 8 for r in page.tables["History of app"] for cell in r)'
 expect_match history.html '<h3>runs</h3>'
+check history.html 'list(page.tables)[:2] == ["app: smalloc report", "History of app"]'
+check history.html 'any(r[0] == "1" and r[1].startswith("20") and r[1][4] == "-" and "recorded" in r for r in page.tables["History of app"])'
+check history.html 'any("too few to compare" in line for line in page.list)'
+cat >measured.json <<'J'
+{"schema": "smalloc.db-show/1", "program": "0123456789abcdef0123", "path": "/home/app", "runs": [],
+ "comparison": {"enough": true, "base_runs": 3, "superpage_runs": 4, "base_seconds": 8.4, "superpage_seconds": 7.21},
+ "directives": [{"id": "00000000000000ab", "page": "base", "rank": 0, "superpages": 1}, {"id": "00000000000000ac", "page": "2m", "rank": 2, "held": 3, "validated": 4, "pmb_percent": 50},
+  {"id": "00000000000000ad", "page": "2m", "rank": 1, "pmb_percent": 99}],
+ "analyses": [{"ranking": [{"id": "00000000000000ad", "function": "main", "file": "a.c", "line": 3}]}],
+ "deviations": [{"what": "page_faults", "measured": 38426.0, "predicted": 17740.0}]}
+J
+expect_status 0 "$SMALLOC" report measured.json -q -o measured.html
+expect_match measured.html '^<p class="first">Measured: 7.2 s with superpages, 8.4 s on base pages \(medians of 4 and 3 runs\).</p>$'
+sed -i 's/"base_seconds": 8.4/&, "base_least_seconds": 7.1, "base_most_seconds": 9/' measured.json
+expect_status 0 "$SMALLOC" report measured.json -q -o measured.html
+expect_match measured.html '^<p class="first">Measured: .* [(]medians of 4 and 3 runs[)]: within the spread of the runs on base pages.</p>$'
+expect_match measured.html 'page faults 38,426 instead of 17,740'
+check measured.html '[r[:2] for r in page.tables["History of app"][1:]] == [["1", "main"], ["2", "00000000000000ac"], ["-", "00000000000000ab"]]'
 # With one source there is nothing to join; several traces are one analysis.
 expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two
 expect_status 0 "$SMALLOC" report app.trace again.trace --machine zen4 --title 'two < three' -q -o two.html
