@@ -3,7 +3,7 @@
 // report_cells.cpp formats values of documents as cells and words: times, counts, names, places.
 #include "runtime/cli/report/report_sections.h"
 
-#include "runtime/cli/report/short_name.h"
+#include "runtime/cli/sites/short_name.h"
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/errors/diagnostics.h"
 

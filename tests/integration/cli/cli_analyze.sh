@@ -70,7 +70,7 @@ for drawn in (filled, points[:-len(filled)]):
     heights = [float(p.get("cy")) for p in drawn]
     assert heights == sorted(heights), heights  # by rank: the best is the highest
 best = next(m for m in found if m["chosen"])
-assert f"{best['category']['function']} gather.c:" in filled[0][0].text, filled[0][0].text
+assert filled[0][0].text.startswith(f"{best['rank']}: {best['category']['function']} gather.c:"), filled[0][0].text
 PY
 expect_error 1 'cannot write the result \(/nope/p.svg\)' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot /nope/p.svg
 expect_match err '^hint: --plot FILE in a folder that you may write'

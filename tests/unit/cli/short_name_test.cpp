@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // short_name_test.cpp tests which parts of C++ names remain in cells, sentences and pictures.
-#include "runtime/cli/report/short_name.h"
+#include "runtime/cli/sites/short_name.h"
 
 #include <gtest/gtest.h>
 

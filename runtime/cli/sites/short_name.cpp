@@ -2,7 +2,7 @@
 //
 // short_name.cpp reads a demangled name from left to right and collects its components: what stands
 // between "::" outside of brackets.
-#include "runtime/cli/report/short_name.h"
+#include "runtime/cli/sites/short_name.h"
 
 #include <cctype>
 #include <vector>
