@@ -41,6 +41,8 @@ void announce_caller(const void *return_address);
 void announce_site(const smalloc_cell *cell);
 /// Discards the announcement: the announced call failed, or it frees.
 void forget_announced();
+/// True if this thread has announced an allocation that was not recorded yet.
+bool has_announced();
 
 /// Records an allocation. `caller`: return address of the interposed function; used if no site was
 /// announced.

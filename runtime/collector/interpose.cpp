@@ -2,7 +2,7 @@
 //
 // interpose.cpp defines the functions that libsmalloc_feedback.so interposes:
 // - the malloc family;
-// - operator new, only to learn its caller;
+// - operator new, to learn its caller, and because libsmalloc's calls no other function;
 // - the plugin's entries: they announce an allocation's site, and the program's own function then
 // serves it;
 // - munmap and mremap, for memory that such sites have mapped.
@@ -16,6 +16,8 @@
 #include "smalloc/override/fortran_descriptor.h"
 #include "smalloc/override/next.h"
 
+#include <atomic>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -48,6 +50,44 @@ void *noted(void *p, size_t bytes, const void *caller) {
 void *no_memory() {
   errno = ENOMEM;
   return nullptr;
+}
+
+// True if libsmalloc defines the function: then it lies where the plugin's entry does.
+bool is_libsmallocs(const void *function) {
+  static constinit NextFunction<void *(size_t, smalloc_cell *)> next_entry("__smalloc_v1_new");
+  Dl_info its, entrys;
+  const auto *entry = reinterpret_cast<const void *>(next_entry.get());
+  return entry && dladdr(function, &its) && dladdr(entry, &entrys) &&
+         its.dli_fbase == entrys.dli_fbase;
+}
+
+// Says whether a form of operator new is libsmalloc's; looks once, because dladdr searches.
+class NewForm {
+public:
+  bool is_libsmallocs(const void *form) {
+    State state = state_.load(std::memory_order_relaxed);
+    if (SMALLOC_UNLIKELY(state == State::kUnknown)) {
+      state = ::is_libsmallocs(form) ? State::kLibsmalloc : State::kOther;
+      state_.store(state, std::memory_order_relaxed);
+    }
+    return state == State::kLibsmalloc;
+  }
+
+private:
+  enum class State : unsigned char { kUnknown, kLibsmalloc, kOther };
+  std::atomic<State> state_{State::kUnknown};
+};
+
+// Ends a call of operator new whose caller was announced: what it returned is recorded, unless it
+// has ended in a recorded function.
+void *noted_new(void *p, size_t bytes, bool is_libsmallocs, const void *caller) {
+  if (!trace::has_announced())
+    return p;
+  if (p && is_libsmallocs)
+    trace::note_allocate(p, bytes, caller);
+  else
+    trace::forget_announced();
+  return p;
 }
 
 } // namespace
@@ -118,17 +158,22 @@ SMALLOC_EXPORT void *pvalloc(size_t bytes) {
   return f ? noted(f(bytes), bytes, CALLER) : no_memory();
 }
 
-// operator new ends in malloc (or, for aligned forms, in aligned_alloc or posix_memalign). If no
-// library defines it, the process has no C++ and nothing calls it.
+// operator new of the C++ runtime ends in malloc (or, for aligned forms, in aligned_alloc or
+// posix_memalign). libsmalloc's takes memory itself: then the allocation is recorded here. That of
+// a program may hand out parts of a block, which is recorded as a whole; so nothing is recorded for
+// it. If no library defines it, the process has no C++ and nothing calls it.
 #define OPERATOR_NEW(symbol, parameters, ...)                                                      \
   SMALLOC_EXPORT void *symbol parameters {                                                         \
     static constinit NextFunction<void *parameters> next(#symbol);                                 \
+    static constinit NewForm form;                                                                 \
     auto *f = next.get();                                                                          \
     if (!f)                                                                                        \
       __builtin_trap();                                                                            \
-    if (SMALLOC_LIKELY(trace::recording()))                                                        \
-      trace::announce_caller(CALLER);                                                              \
-    return f(__VA_ARGS__);                                                                         \
+    if (!SMALLOC_LIKELY(trace::recording()))                                                       \
+      return f(__VA_ARGS__);                                                                       \
+    trace::announce_caller(CALLER);                                                                \
+    return noted_new(f(__VA_ARGS__), n, form.is_libsmallocs(reinterpret_cast<const void *>(f)),    \
+                     CALLER);                                                                      \
   }
 OPERATOR_NEW(_Znwm, (size_t n), n)
 OPERATOR_NEW(_Znam, (size_t n), n)

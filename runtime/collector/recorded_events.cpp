@@ -107,6 +107,8 @@ void forget_announced() {
   t_state.announced_caller = nullptr;
 }
 
+bool has_announced() { return t_state.announced_cell || t_state.announced_caller; }
+
 void note_allocate(const void *p, size_t bytes, const void *caller) {
   const Inside inside;
   uint64_t now;

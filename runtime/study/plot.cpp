@@ -103,6 +103,29 @@ std::string draw(const BarChart &chart, size_t series, double x) {
   return out;
 }
 
+// Writes a point's name on the side of the point with room for it. A name that fits on neither side
+// loses its middle: the end has the place.
+std::string name_beside(std::string name, double x, double y, double width) {
+  constexpr double kApart = 9, kCharacter = 6.3; // mean of a sans-serif of 12 pixels
+  const double right = width - x - kApart, left = x - kApart - kLeft;
+  const bool before = kCharacter * static_cast<double>(name.size()) > right && left > right;
+  const auto most = static_cast<size_t>(std::max(before ? left : right, 60.0) / kCharacter);
+  if (name.size() > most) {
+    constexpr std::string_view kCut = "...";
+    const size_t tail = (most - kCut.size()) * 2 / 3, head = most - kCut.size() - tail;
+    // Bytes of one character stay together.
+    size_t from = name.size() - tail, to = head;
+    while (from < name.size() && (static_cast<unsigned char>(name[from]) & 0xc0) == 0x80)
+      from++;
+    while (to > 0 && (static_cast<unsigned char>(name[to]) & 0xc0) == 0x80)
+      to--;
+    name = name.substr(0, to) + std::string(kCut) + name.substr(from);
+  }
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n",
+                     before ? x - kApart : x + kApart, y + 4, before ? " text-anchor=\"end\"" : "",
+                     escaped(name));
+}
+
 } // namespace
 
 std::string svg(const std::string &title, const std::vector<std::string> &series,
@@ -155,22 +178,25 @@ std::string scatter_svg(const std::string &title, const std::string &x_label,
     body += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n",
                         x(value), kTop + kHeight + 18, value);
   }
+  const double width = kLeft + kWidth + kNames;
   std::vector<double> taken; // y positions of the names
+  std::string filled;        // drawn last: a point that counts is never covered
   for (const Point &point : points) {
     const double left = x(point.x), top = y(point.y);
-    body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" stroke=\"{}\" "
-                        "stroke-width=\"1.5\">"
-                        "<title>{}: {:.4g}, {:.4g}</title></circle>\n",
-                        left, top, point.filled ? kColours[1] : "white", kColours[1],
-                        escaped(point.name), point.x, point.y);
+    (point.filled ? filled : body) +=
+        fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" stroke=\"{}\" "
+                    "stroke-width=\"1.5\">"
+                    "<title>{}: {:.4g}, {:.4g}</title></circle>\n",
+                    left, top, point.filled ? kColours[1] : "white", kColours[1],
+                    escaped(point.name), point.x, point.y);
     if (std::none_of(taken.begin(), taken.end(),
                      [&](double other) { return std::abs(other - top) < kLine; })) {
-      body += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", left + 9, top + 4,
-                          escaped(point.name));
+      body += name_beside(point.name, left, top, width);
       taken.push_back(top);
     }
   }
-  const double width = kLeft + kWidth + kNames, height = kTop + kHeight + kBottom;
+  body += filled;
+  const double height = kTop + kHeight + kBottom;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"

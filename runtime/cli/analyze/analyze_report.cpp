@@ -5,6 +5,7 @@
 #include "runtime/cli/analyze/analyze_report.h"
 
 #include "runtime/cli/output.h"
+#include "runtime/cli/sites/short_name.h"
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/errors/diagnostics.h"
 #include "runtime/study/plot.h"
@@ -296,8 +297,13 @@ std::string analyze_plot(const Profile &p) {
     const std::string where =
         m.line ? fmt::format(" {}:{}", std::filesystem::path(m.file).filename().string(), m.line)
                : std::string();
-    points.push_back({static_cast<double>(m.mapping.superpages), m.mapping.pmb_percent,
-                      printable(name_of(m)) + printable(where), m.mapping.chosen});
+    const std::string name = printable(name_of(m));
+    // The rank leads to the table's row; several sites may have one name and place.
+    points.push_back(
+        {static_cast<double>(m.mapping.superpages), m.mapping.pmb_percent,
+         fmt::format("{}: {}{}", points.size() + 1,
+                     m.function.starts_with("_Z") ? short_function(name) : name, printable(where)),
+         m.mapping.chosen});
   }
   return study::scatter_svg("What each site's superpages are worth", "superpages",
                             "percentage of the maximal benefit", "chosen", points);

@@ -115,7 +115,8 @@ std::string title_of(const Options &options, const std::vector<ReportInput> &inp
   for (const ReportInput &input : inputs) {
     std::string path = text_field(field(input.document, "binary"), "path");
     if (path.empty())
-      path = text_field(input.document, "program");
+      path = text_field(input.document,
+                        text_field(input.document, "path").empty() ? "program" : "path");
     const std::string file = std::filesystem::path(path).filename().string();
     if (!name.empty() && !file.empty() && file != name)
       return "smalloc report";

@@ -13,7 +13,8 @@ namespace smalloc::cli {
 namespace {
 
 struct SiteRow {
-  std::string name, place, decision, why;
+  HtmlCell name;
+  std::string place, decision, why;
   std::optional<double> pmb, predicted;
   bool chosen = false, named = false;
   std::optional<double> reached, peak_bytes;
@@ -23,11 +24,12 @@ constexpr const char *kNobody = "0000000000000000";
 
 void keep_name(SiteRow &row, const Document &object) {
   // The name of a function is better than the id.
-  if (row.name.empty() || (!row.named && !text_field(object, "function").empty()))
-    row.name = site_name(object);
+  if (row.name.text.empty() || (!row.named && !text_field(object, "function").empty()))
+    row.name = site_cell(object);
   row.named |= !text_field(object, "function").empty();
-  if (row.place.empty())
-    row.place = site_place(object);
+  // Only the compiler knows the column: it distinguishes sites of one line.
+  if (const std::string place = site_place_and_column(object); place.size() > row.place.size())
+    row.place = place;
 }
 
 void raise(std::optional<double> &to, std::optional<double> value) {
@@ -122,11 +124,9 @@ std::vector<HtmlCell> SiteRows::cells_of(const SiteRow &row) const {
     return value ? html_number(*value, fmt::format(fmt::runtime(format), *value))
                  : HtmlCell{.text = "-"};
   };
-  std::vector<HtmlCell> cells = {name_cell(row.name), place_cell(row.place)};
+  std::vector<HtmlCell> cells = {row.name, place_cell(row.place)};
   if (compiler_)
-    cells.push_back({.text = row.decision.empty() ? "-" : row.decision,
-                     .good = row.decision == "superpage",
-                     .below = row.why});
+    cells.push_back(decision_cell(row.decision, row.why));
   if (profile_) {
     HtmlCell pmb = number(row.pmb, "{:.1f} %");
     if (row.pmb)
@@ -148,9 +148,9 @@ HtmlTable SiteRows::table() const {
   if (compiler_)
     header.emplace_back("the compiler's decision");
   if (profile_)
-    header.insert(header.end(), {"benefit (PMB)", "superpages it would take"});
+    header.insert(header.end(), {"benefit (PMB)", "superpages expected"});
   if (run_)
-    header.insert(header.end(), {"superpages it had", "live at most"});
+    header.insert(header.end(), {"superpages of the run", "peak live"});
   HtmlTable table(std::move(header));
   for (const SiteRow *row : in_order())
     table.add_row(cells_of(*row));

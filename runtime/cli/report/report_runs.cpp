@@ -16,6 +16,8 @@ HtmlSection statistics_section(const ReportInput &input) {
   HtmlSection section{"A run of " + (program.empty() ? input.name : program), "", ""};
   HtmlTable heaps({"heap", "resident", "on superpages", "coverage"});
   for (const Document &heap : field(d, "heaps")) {
+    if (number_field(heap, "resident_bytes").value_or(0) <= 0)
+      continue;
     const auto coverage = number_field(heap, "coverage");
     heaps.add_row({{.text = text_field(heap, "name")},
                    bytes_cell(heap, "resident_bytes"),
@@ -24,13 +26,10 @@ HtmlSection statistics_section(const ReportInput &input) {
   }
   HtmlTable sites({"site", "where", "requested", "live", "peak", "superpages now", "at most"});
   for (const Document &site : field(d, "sites"))
-    sites.add_row({{.text = site_name(site)},
-                   {.text = site_place(site)},
-                   bytes_cell(site, "requested_bytes"),
-                   bytes_cell(site, "live_bytes"),
-                   bytes_cell(site, "peak_bytes"),
-                   count_cell(site, "superpages"),
-                   count_cell(site, "superpages_peak")});
+    sites.add_row({site_name(site).empty() ? name_cell("memory of no site") : site_cell(site),
+                   place_cell(site_place(site)), bytes_cell(site, "requested_bytes"),
+                   bytes_cell(site, "live_bytes"), bytes_cell(site, "peak_bytes"),
+                   count_cell(site, "superpages"), count_cell(site, "superpages_peak")});
   const double peak = number_field(counters, "superpages_peak").value_or(0),
                mapped = number_field(counters, "mapped_superpages_advised").value_or(0) +
                         number_field(counters, "mapped_superpages_promoted").value_or(0);
@@ -44,7 +43,8 @@ HtmlSection statistics_section(const ReportInput &input) {
   section.body = html_paragraph(
       fmt::format("Strategy {}, transparent huge pages {}.", text_field(d, "strategy"),
                   text_field(d, "thp").empty() ? "-" : text_field(d, "thp")));
-  section.body += (heaps.empty() ? "" : heaps.html()) + (sites.empty() ? "" : sites.html());
+  section.body += heaps.empty() ? html_paragraph("No heap had memory.") : heaps.html();
+  section.body += sites.empty() ? "" : sites.html();
   HtmlTable counted({"counter", "value"});
   if (counters.is_object())
     for (const auto &[name, value] : counters.items())

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
@@ -19,34 +18,10 @@ namespace {
 
 constexpr size_t kMostColumns = 64; // of a list whose objects have different keys
 
-std::string file_name(const std::string &path) {
-  return std::filesystem::path(path).filename().string();
-}
-
-// Returns the site's name without parameters and template arguments, for sentences and pictures.
-std::string short_name(const Document &object) {
-  std::string name;
-  int depth = 0;
-  for (const char c : printable(site_name(object))) {
-    if (c == '(' && depth == 0 && !name.empty())
-      break;
-    depth -= c == '>' && depth > 0;
-    if (depth == 0)
-      name += c;
-    depth += c == '<';
-  }
-  return name;
-}
-
 std::string milliseconds(double seconds) {
   const double ms = seconds * 1000;
-  return std::abs(ms) >= 100 && std::abs(ms) < 1e15 ? fmt::format("{:.0f}", ms)
-                                                    : fmt::format("{:.3g}", ms);
-}
-
-// Formats a time: "1.2 s", "34 ms".
-std::string time_text(double seconds) {
-  return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.3g} ms", seconds * 1000);
+  return std::abs(ms) >= 99.95 && std::abs(ms) < 1e15 ? fmt::format("{:.0f}", ms)
+                                                      : fmt::format("{:#.3g}", ms);
 }
 
 // Converts cycles of all runs to seconds of one run. Returns nullopt if the document, of an earlier
@@ -65,52 +40,88 @@ HtmlCell saved_cell(const Document &d, const Document &mapping) {
                                    : count_cell(mapping, "saved_cycles");
   const auto low = number_field(mapping, "saved_cycles_low"),
              high = number_field(mapping, "saved_cycles_high");
-  if (low && high)
+  if (low && high && *low != *high)
     cell.below = seconds ? fmt::format("{} to {}", milliseconds(*seconds_of(d, *low)),
                                        milliseconds(*seconds_of(d, *high)))
                          : fmt::format("{:.3g} to {:.3g}", *low, *high);
   return cell;
 }
 
+// Returns name and place for sentences and pictures.
+std::string point_name(const Document &category) {
+  const std::string place = printable(file_name(site_place(category)));
+  return short_name(category) + (place.empty() ? "" : " " + place);
+}
+
+// Returns the names of the chosen sites for a sentence. Sites of one name and place are counted.
+std::string chosen_names(const Document &d) {
+  constexpr size_t kMostNames = 3;
+  std::vector<std::pair<std::string, double>> names;
+  for (const Document &m : field(d, "mappings")) {
+    if (!flag_field(m, "chosen"))
+      continue;
+    const std::string name = point_name(field(m, "category"));
+    const auto at = std::find_if(names.begin(), names.end(),
+                                 [&](const auto &known) { return known.first == name; });
+    if (at != names.end())
+      at->second++;
+    else
+      names.emplace_back(name, 1);
+  }
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMostNames; i++) {
+    text += (i ? ", " : "") + names[i].first;
+    if (names[i].second > 1)
+      text += " (" + how_many(names[i].second, "site") + ")";
+  }
+  return text + (names.size() > kMostNames ? " and others" : "");
+}
+
+// True if the time of a run is that of the recording, which takes longer than the program.
+bool is_recordings_time(const Document &d, double run_seconds) {
+  double seconds = 0;
+  for (const Document &trace : field(d, "traces"))
+    seconds += number_field(trace, "seconds").value_or(0);
+  const double runs = number_field(d, "runs").value_or(0);
+  return runs > 0 && std::abs(seconds / runs - run_seconds) <= 1e-3 * run_seconds;
+}
+
 // Returns the main result: how much is saved of how much time, for which memory, and which sites.
 std::string first_of_analysis(const Document &d) {
-  constexpr size_t kMostNames = 3;
   double more_bytes = 0, chosen = 0;
-  std::string names;
   for (const Document &m : field(d, "mappings")) {
     if (!flag_field(m, "chosen"))
       continue;
     const double bytes =
         number_field(m, "superpages").value_or(0) * number_field(m, "page_bytes").value_or(0);
     more_bytes += std::max(bytes - number_field(m, "footprint_bytes").value_or(0), 0.0);
-    const Document &category = field(m, "category");
-    if (++chosen <= kMostNames)
-      names += (names.empty() ? "" : ", ") + short_name(category) +
-               (site_place(category).empty() ? "" : " " + file_name(site_place(category)));
+    chosen++;
   }
   const auto run = number_field(d, "run_seconds"),
              saved = number_field(field(d, "expected"), "saved_seconds");
   if (!run || !saved)
     return {};
+  const std::string time =
+      time_text(*run) + (is_recordings_time(d, *run) ? " a run as recorded" : " a run");
   if (chosen == 0)
-    return fmt::format("Superpages would save nothing that is sure, of {} a run.", time_text(*run));
-  return fmt::format("You save {} of {} a run, for at most {} more memory. {} matter{}: {}{}.",
-                     time_text(std::max(*saved, 0.0)), time_text(*run),
-                     readable_bytes(static_cast<uint64_t>(std::clamp(more_bytes, 0.0, 1e18))),
-                     how_many(chosen, "site"), chosen == 1 ? "s" : "", names,
-                     chosen > kMostNames ? ", ..." : "");
+    return "Superpages would save nothing that is sure, of " + time + ".";
+  const auto bytes = static_cast<uint64_t>(std::clamp(more_bytes, 0.0, 1e18));
+  return fmt::format("You save {} of {}, for {} more memory. {} matter{}: {}.",
+                     time_text(std::max(*saved, 0.0)), time,
+                     bytes > 0 ? "at most " + readable_bytes(bytes) : "no",
+                     how_many(chosen, "site"), chosen == 1 ? "s" : "", chosen_names(d));
 }
 
 // Returns how much time translation and first touches take. of: the traces.
 std::string translation_paragraph(const Document &d, const std::string &of) {
   const Document &rates = field(d, "significance");
   return html_paragraph(fmt::format(
-      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({:.3g} misses a second), "
-      "first touches {:.1f} % ({:.3g} page faults a second){}.",
+      "Of {}, for the TLB of {}. Translation takes {:.1f} % of the time ({} misses a second), "
+      "first touches {:.1f} % ({} page faults a second){}.",
       of, text_field(d, "machine"), 100 * number_field(rates, "translation_share").value_or(0),
-      number_field(rates, "tlb_misses_per_second").value_or(0),
+      count_text(number_field(rates, "tlb_misses_per_second").value_or(0)),
       100 * number_field(rates, "first_touch_share").value_or(0),
-      number_field(rates, "page_faults_per_second").value_or(0),
+      count_text(number_field(rates, "page_faults_per_second").value_or(0)),
       flag_field(d, "significant") ? "" : ", too little to choose anything"));
 }
 
@@ -131,7 +142,7 @@ HtmlSection analysis_section(const ReportInput &input) {
     const double pmb = number_field(m, "pmb_percent").value_or(0);
     chosen += taken;
     table.add_row({count_cell(m, "rank"),
-                   name_cell(site_name(category), taken),
+                   site_cell(category, taken),
                    place_cell(site_place(category)),
                    percent_cell(pmb),
                    saved_cell(d, m),
@@ -140,9 +151,11 @@ HtmlSection analysis_section(const ReportInput &input) {
                    count_cell(m, "tlb_misses_base"),
                    count_cell(m, "tlb_misses"),
                    {.text = taken ? "yes" : "", .good = taken}});
-    points.push_back({std::max(number_field(m, "superpages").value_or(0), 0.0), pmb,
-                      short_name(category) + " " + printable(file_name(site_place(category))),
-                      taken});
+    // The rank leads to the table's row; several sites may have one name and place.
+    points.push_back(
+        {std::max(number_field(m, "superpages").value_or(0), 0.0), pmb,
+         fmt::format("{:.0f}: {}", number_field(m, "rank").value_or(0), point_name(category)),
+         taken});
   }
   std::string of;
   for (const Document &trace : field(d, "traces"))
@@ -156,13 +169,15 @@ HtmlSection analysis_section(const ReportInput &input) {
                   how_many(number_field(choice, "superpages").value_or(0), "superpage"),
                   knows_time ? time_text(*seconds_of(d, joint)) + " a run"
                              : fmt::format("{:.3g} cycles", joint));
-  if (all > 0)
+  if (all > joint)
     section.summary +=
         fmt::format(" ({:.0f} % of what superpages for everything would save)", 100 * joint / all);
+  else if (chosen > 0)
+    section.summary += " (superpages for everything would not save more)";
   section.body = translation_paragraph(d, of);
   if (const auto seconds = number_field(field(d, "expected"), "saved_seconds");
       seconds && chosen > 0)
-    section.body += html_paragraph(fmt::format("Expected of a run: {:.3g} s saved.", *seconds));
+    section.body += html_paragraph("Expected of a run: " + time_text(*seconds) + " saved.");
   if (!points.empty())
     section.body += "<figure>" +
                     study::scatter_svg("What each site's superpages are worth", "superpages",
@@ -171,28 +186,51 @@ HtmlSection analysis_section(const ReportInput &input) {
   return section;
 }
 
+// Returns the spread: a number of pages, or the expression that the compiler found.
+HtmlCell spread_cell(const Document &site) {
+  HtmlCell spread = count_cell(site, "spread_pages");
+  if (spread.value)
+    spread.text += " pages";
+  else if (const std::string expression = text_field(site, "spread_expr"); !expression.empty())
+    spread = name_cell(expression);
+  return spread;
+}
+
 HtmlSection sites_section(const ReportInput &input) {
   const Document &d = input.document, &totals = field(d, "totals"), &machine = field(d, "machine");
   const std::string binary = file_name(text_field(field(d, "binary"), "path"));
   HtmlSection section{"Allocation sites of " + (binary.empty() ? input.name : binary), "", ""};
-  HtmlTable table({"site", "where", "calls", "pattern", "spread", "decision"});
+  // Copies of an inlined site are one row if the compiler decided the same for them.
+  struct Row {
+    const Document *site;
+    double copies;
+  };
+  std::vector<Row> rows;
+  std::map<std::string, size_t> known;
   for (const Document &site : field(d, "sites")) {
+    const std::string id = text_field(site, "id");
+    const std::string key = id + text_field(site, "decision") + text_field(site, "why");
+    const auto [at, is_new] =
+        known.emplace(id.empty() ? std::to_string(rows.size()) : key, rows.size());
+    if (is_new)
+      rows.push_back({&site, 1});
+    else
+      rows[at->second].copies++;
+  }
+  HtmlTable table({"site", "where", "calls", "pattern", "spread", "decision"});
+  for (const auto &[at, copies] : rows) {
+    const Document &site = *at;
     const std::string decision = text_field(site, "decision");
-    HtmlCell what{
-        .text = decision, .good = decision == "superpage", .below = text_field(site, "why")};
+    HtmlCell name = site_cell(site), what = decision_cell(decision, text_field(site, "why"));
+    if (copies > 1)
+      name.beside = fmt::format("{:.0f} copies", copies);
     if (flag_field(site, "undecided"))
       what.text += " (undecided)";
-    HtmlCell spread = count_cell(site, "spread_pages");
-    if (const std::string expression = text_field(site, "spread_expr");
-        !spread.value && !expression.empty())
-      spread = {.text = expression};
-    else if (spread.value)
-      spread.text += " pages";
-    table.add_row({name_cell(site_name(site)),
-                   place_cell(site_place(site)),
+    table.add_row({name,
+                   place_cell(site_place_and_column(site)),
                    {.text = readable_function(text_field(site, "callee"))},
                    {.text = text_field(site, "pattern")},
-                   spread,
+                   spread_cell(site),
                    what});
   }
   section.summary = fmt::format(
@@ -295,54 +333,6 @@ HtmlSection other_section(const ReportInput &input) {
 
 } // namespace
 
-HtmlCell percent_cell(std::optional<double> percent) {
-  if (!percent)
-    return {.text = "-"};
-  HtmlCell cell = html_number(*percent, fmt::format("{:.1f} %", *percent));
-  cell.share = *percent / 100;
-  return cell;
-}
-
-std::string how_many(double n, const char *what) {
-  return fmt::format("{:.0f} {}{}", n, what, n == 1 ? "" : "s");
-}
-
-HtmlCell bytes_cell(const Document &object, const char *key) {
-  const auto bytes = number_field(object, key);
-  if (!bytes)
-    return {.text = "-"};
-  return html_number(*bytes, readable_bytes(static_cast<uint64_t>(std::clamp(*bytes, 0.0, 1e18))));
-}
-
-HtmlCell count_cell(const Document &object, const char *key) {
-  const auto count = number_field(object, key);
-  if (!count)
-    return {.text = "-"};
-  const bool whole =
-      *count == static_cast<double>(static_cast<int64_t>(std::clamp(*count, -1e15, 1e15)));
-  return html_number(*count, whole && *count < 1e7 ? fmt::format("{:.0f}", *count)
-                                                   : fmt::format("{:.3g}", *count));
-}
-
-HtmlCell name_cell(std::string name, bool good) {
-  return {.text = std::move(name), .good = good, .is_name = true};
-}
-
-HtmlCell place_cell(const std::string &place) {
-  return {.text = file_name(place), .is_name = true, .full = place};
-}
-
-std::string site_name(const Document &object) {
-  const std::string function = text_field(object, "function");
-  return function.empty() ? text_field(object, "id") : readable_function(function);
-}
-
-std::string site_place(const Document &object) {
-  const std::string file = text_field(object, "file");
-  const auto line = number_field(object, "line");
-  return file.empty() || !line || *line < 1 ? file : fmt::format("{}:{:.0f}", file, *line);
-}
-
 HtmlSection section_of(const ReportInput &input) {
   const std::string schema = text_field(input.document, "schema");
   if (schema == "smalloc.analyze/1")
@@ -353,6 +343,8 @@ HtmlSection section_of(const ReportInput &input) {
     return statistics_section(input);
   if (schema == "smalloc.study/1")
     return study_section(input);
+  if (schema == "smalloc.db-show/1")
+    return history_section(input);
   return other_section(input);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // report_sections.h turns documents of smalloc into sections of `smalloc report`. Analyses, sites,
-// statistics and studies have their own sections; any other document is shown as its tables. If
-// several documents name the same sites, a further section joins them.
+// statistics, studies and histories have their own sections; any other document is shown as its
+// tables. If several documents name the same sites, a further section joins them.
 #pragma once
 
 #include "runtime/cli/report/document_fields.h"
@@ -25,15 +25,26 @@ HtmlSection site_by_site(const std::vector<ReportInput> &inputs);
 
 HtmlSection statistics_section(const ReportInput &input);
 HtmlSection study_section(const ReportInput &input);
+HtmlSection history_section(const ReportInput &input);
 
 // Helpers of the sections. A cell shows "-" if the value is unknown.
 HtmlCell percent_cell(std::optional<double> percent); // with a bar
 std::string how_many(double n, const char *what);     // "1 site", "2 sites"
 HtmlCell bytes_cell(const Document &object, const char *key);
 HtmlCell count_cell(const Document &object, const char *key);
+HtmlCell time_cell(std::optional<double> seconds); // "1.2 s", "34 ms"
+std::string time_text(double seconds);
+std::string count_text(double count); // "1,234", "12.3 M"
+std::string file_name(const std::string &path);
 std::string site_name(const Document &object);  // the readable function, else the id
+std::string short_name(const Document &object); // the same without namespaces and arguments
 std::string site_place(const Document &object); // file:line, or empty
+std::string site_place_and_column(const Document &object); // the same with the column, if known
 HtmlCell name_cell(std::string name, bool good = false);
+// Shows the decision, and beside it the reason as far as there is room.
+HtmlCell decision_cell(const std::string &decision, const std::string &why);
+// Shows the short name; the tooltip has the whole one.
+HtmlCell site_cell(const Document &object, bool good = false);
 // Shows the place without its folders; the tooltip has them.
 HtmlCell place_cell(const std::string &place);
 

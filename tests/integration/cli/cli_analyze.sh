@@ -56,17 +56,21 @@ expect_error 2 "no key 'nosuch'" "$SMALLOC" analyze t.trace --machine zen4 -o ne
 [ ! -s out ] && [ ! -e never.directives ] || fail "refused after the result: $(cat out)"
 expect_error 2 "no key 'mappings.0.nosuch'" "$SMALLOC" analyze t.trace --machine zen4 -o never.directives --fail-if 'mappings.0.nosuch > 1'
 [ ! -s out ] && [ ! -e never.directives ] || fail "refused after the result: $(cat out)"
-# The plot has a point for each mapping, and the chosen ones are filled.
+# The plot has a point for each mapping, and the chosen ones are filled and on top.
 expect_status 0 "$SMALLOC" analyze t.trace --machine zen4 --seconds 0.001 --no-db --json --plot p.svg
 python3 - <<'PY' || fail "the picture is not what was found"
 import json, xml.etree.ElementTree as tree
 root, found = tree.parse("p.svg").getroot(), json.load(open("out"))["mappings"]
 points = root.findall("{http://www.w3.org/2000/svg}circle")
 assert len(points) == len(found) > 0, len(points)
-assert sum(p.get("fill") != "white" for p in points) == sum(m["chosen"] for m in found) > 0
-heights = [float(p.get("cy")) for p in points]
-assert heights == sorted(heights), heights  # by rank: the best is the highest
-assert f"{found[0]['category']['function']} gather.c:" in points[0][0].text, points[0][0].text
+filled = [p for p in points if p.get("fill") != "white"]
+assert len(filled) == sum(m["chosen"] for m in found) > 0
+assert points[-len(filled):] == filled, [p.get("fill") for p in points]
+for drawn in (filled, points[:-len(filled)]):
+    heights = [float(p.get("cy")) for p in drawn]
+    assert heights == sorted(heights), heights  # by rank: the best is the highest
+best = next(m for m in found if m["chosen"])
+assert filled[0][0].text.startswith(f"{best['rank']}: {best['category']['function']} gather.c:"), filled[0][0].text
 PY
 expect_error 1 'cannot write the result \(/nope/p.svg\)' "$SMALLOC" analyze t.trace --machine zen4 --no-db --plot /nope/p.svg
 expect_match err '^hint: --plot FILE in a folder that you may write'

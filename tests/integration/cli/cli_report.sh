@@ -80,32 +80,86 @@ assert eval(sys.argv[2]), (page.tables, page.list)
 PY
 }
 check all.html 'list(page.tables)[:2] == ["app: smalloc report", "Site by site"] and len(page.tables) == 5'
-check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compiler" + chr(39) + "s decision", "benefit (PMB)", "superpages it would take", "superpages it had", "live at most"]'
+check all.html 'page.tables["Site by site"][0] == ["site", "where", "the compiler" + chr(39) + "s decision", "benefit (PMB)", "superpages expected", "superpages of the run", "peak live"]'
 # The gathered table: 32 superpages by the profile, with the compiler's reason.
 check all.html 'any(r[1].startswith("gather.c:") and r[3].endswith("%") and float(r[3][:-1]) > 50 and r[4] == "32" and len(r[2]) > 20 for r in page.tables["Site by site"][1:])'
 check all.html 'any("superpages pay for" in line for line in page.list) and any("allocation site" in line for line in page.list) and any("heaps" in line for line in page.list)'
 check all.html 'any(r[-1] == "yes" for r in page.tables["What superpages would save"])'
+# Tables can be sorted with the keyboard; dark screens and paper have rules of their own.
+expect_match all.html 'th.tabIndex = 0'
+expect_match all.html 'prefers-color-scheme:dark'
+expect_match all.html '@media print'
 # The page begins with the main result: the saving and its share, for how much memory, at which
 # sites, in milliseconds.
-expect_match all.html '^<p class="first">You save [0-9.]+ m?s of [0-9.]+ m?s a run, for at most [0-9.]+ ([KMG]iB|B) more memory. [0-9]+ sites? matters?: [a-z_]+ gather.c:[0-9]+'
+expect_match all.html '^<p class="first">You save [0-9.]+ m?s of [0-9.]+ m?s a run as recorded, for (no|at most [0-9.]+ ([KMG]iB|B)) more memory. [0-9]+ sites? matters?: [a-z_]+ gather.c:[0-9]+'
 check all.html '"ms saved" in page.tables["What superpages would save"][0] and not any("cycles" in h for h in page.tables["What superpages would save"][0])'
-expect_match all.html '<text [^>]*>[a-z_]+ gather.c:[0-9]+</text>'
-# A long name takes one line and is shown whole on hovering, and so does a folder.
+expect_match all.html '<text [^>]*>1: [a-z_]+ gather.c:[0-9]+</text>'
+# A long name takes one line: its class and function, of which the end is cut last. Hovering and the
+# focus show it whole, and so they do with a folder. Sites of one place are named once, and have
+# their rank in the picture.
 cat >long.json <<'J'
 {"schema": "smalloc.analyze/1", "frequency_hz": 1e9, "runs": 1, "run_seconds": 8.4, "expected": {"saved_seconds": 1.2},
  "mappings": [{"rank": 1, "category": {"id": "00000000000000ab", "function": "_ZNSt6vectorIiSaIiEE9push_backEOi", "file": "/usr/include/c++/12/bits/stl_vector.h", "line": 7},
-  "saved_cycles": 1.2e9, "saved_cycles_low": 1e9, "saved_cycles_high": 2e9, "superpages": 3, "page_bytes": 2097152, "footprint_bytes": 3145728, "chosen": true, "pmb_percent": 100}]}
+  "saved_cycles": 1.2e9, "saved_cycles_low": 1e9, "saved_cycles_high": 2e9, "superpages": 3, "page_bytes": 2097152, "footprint_bytes": 3145728, "chosen": true, "pmb_percent": 100},
+  {"rank": 2, "category": {"id": "00000000000000ac", "function": "main", "file": "a.c", "line": 3}, "saved_cycles": 5e8, "saved_cycles_low": 5e8, "saved_cycles_high": 5e8,
+  "tlb_misses_base": 1.25e7, "tlb_misses": 46592, "chosen": true, "pmb_percent": 50},
+  {"rank": 3, "category": {"id": "00000000000000ad", "function": "main", "file": "a.c", "line": 3}, "chosen": true, "pmb_percent": 20}]}
 J
 expect_status 0 "$SMALLOC" report long.json -q -o long.html
-expect_match long.html '^<p class="first">You save 1.2 s of 8.4 s a run, for at most 3 MiB more memory. 1 site matters: std::vector&lt;&gt;::push_back stl_vector.h:7.</p>$'
-expect_match long.html '<td class="name" title="/usr/include/c\+\+/12/bits/stl_vector.h:7">stl_vector.h:7</td>'
+expect_match long.html '^<p class="first">You save 1.2 s of 8.4 s a run, for at most 3 MiB more memory. 3 sites matter: vector&lt;&gt;::push_back stl_vector.h:7, main a.c:3 \(2 sites\).</p>$'
+expect_match long.html '<td class="name whole good" tabindex="0" title="std::vector&lt;int, std::allocator&lt;int&gt; &gt;::push_back\(int&amp;&amp;\)"><div><span class="cut">vector&lt;&gt;::</span><span>push_back</span></div></td>'
+expect_match long.html '<td class="name whole" tabindex="0" title="/usr/include/c\+\+/12/bits/stl_vector.h:7"><div><span class="cut">stl_vector.h</span><span>:7</span></div></td>'
+expect_match long.html '<text [^>]*>2: main a.c:3</text>'
+expect_match long.html '<text [^>]*>3: main a.c:3</text>'
 check long.html 'page.tables["What superpages would save"][1][4] == "12001000 to 2000"'
-# A history is printed as tables, not JSON.
+# No percentage above 100: superpages for everything may save less than the chosen ones.
+check all.html 'not any("%" in line and float(line.split(" %")[0].split("(")[-1]) > 100 for line in page.list)'
+expect_match long.html '<li>: superpages pay for .* [(]superpages for everything would not save more[)]</li>'
+# A count is no power of ten, an interval without width is not shown, and an unknown number is on
+# the right as the others.
+check long.html '[r[4] for r in page.tables["What superpages would save"][2:]] == ["500", "-"]'
+check long.html 'page.tables["What superpages would save"][2][7:9] == ["12.5 M", "46,592"]'
+expect_match long.html '<td class="n">-</td>'
+# The reason stands beside the decision, copies of an inlined site are one row, and of a long table
+# a box shows the rest.
+python3 - <<'PY'
+import json
+site = {"id": "%016x" % 1000, "function": "_ZN1a1fEv", "file": "a.h", "line": 3, "column": 7, "callee": "malloc", "decision": "base", "why": "streamed"}
+sites = [site, site, site] + [{**site, "id": "%016x" % i} for i in range(29)]
+for count in (24, 32):
+    json.dump({"schema": "smalloc.sites/1", "totals": {"sites": count}, "sites": sites[:count]}, open(f"sites{count}.json", "w"))
+PY
+expect_status 0 "$SMALLOC" report sites32.json -q -o sites.html
+check sites.html '[r[0] for r in page.tables["Allocation sites of sites32.json"][:3]] == ["site", "a::f3 copies", "a::f"] and len(page.tables["Allocation sites of sites32.json"]) == 31'
+check sites.html 'page.tables["Allocation sites of sites32.json"][1][1:] == ["a.h:3:7", "malloc", "basestreamed"]'
+expect_match sites.html '<label><input type="checkbox"> show all 30 rows, not only the first 25</label>'
+expect_status 0 "$SMALLOC" report sites24.json -q -o sites.html
+expect_no_match sites.html '<label>'
+# A history is printed as tables for people, not JSON: times, sizes, and what runs have measured.
 expect_status 0 "$SMALLOC" analyze app.trace --machine zen4 -q -o x.directives
 expect_status 0 "$SMALLOC" db show ./app --json -o history.json
 expect_status 0 "$SMALLOC" report history.json -q -o history.html
-expect_no_match history.html '[{]&quot;|&quot;:'
+expect_no_match history.html '[{]&quot;|&quot;:|_ns<|_bytes<'
+check history.html 'not any(cell.isdigit() and len(cell) > 8 for r in page.tables["History of app"] for cell in r)'
 expect_match history.html '<h3>runs</h3>'
+check history.html 'list(page.tables)[:2] == ["app: smalloc report", "History of app"]'
+check history.html 'any(r[0] == "1" and r[1].startswith("20") and r[1][4] == "-" and "recorded" in r for r in page.tables["History of app"])'
+check history.html 'any("too few to compare" in line for line in page.list)'
+cat >measured.json <<'J'
+{"schema": "smalloc.db-show/1", "program": "0123456789abcdef0123", "path": "/home/app", "runs": [],
+ "comparison": {"enough": true, "base_runs": 3, "superpage_runs": 4, "base_seconds": 8.4, "superpage_seconds": 7.21},
+ "directives": [{"id": "00000000000000ab", "page": "base", "rank": 0, "superpages": 1}, {"id": "00000000000000ac", "page": "2m", "rank": 2, "held": 3, "validated": 4, "pmb_percent": 50},
+  {"id": "00000000000000ad", "page": "2m", "rank": 1, "pmb_percent": 99}],
+ "analyses": [{"ranking": [{"id": "00000000000000ad", "function": "main", "file": "a.c", "line": 3}]}],
+ "deviations": [{"what": "page_faults", "measured": 38426.0, "predicted": 17740.0}]}
+J
+expect_status 0 "$SMALLOC" report measured.json -q -o measured.html
+expect_match measured.html '^<p class="first">Measured: 7.2 s with superpages, 8.4 s on base pages \(medians of 4 and 3 runs\).</p>$'
+sed -i 's/"base_seconds": 8.4/&, "base_least_seconds": 7.1, "base_most_seconds": 9/' measured.json
+expect_status 0 "$SMALLOC" report measured.json -q -o measured.html
+expect_match measured.html '^<p class="first">Measured: .* [(]medians of 4 and 3 runs[)]: within the spread of the runs on base pages.</p>$'
+expect_match measured.html 'page faults 38,426 instead of 17,740'
+check measured.html '[r[:2] for r in page.tables["History of app"][1:]] == [["1", "main"], ["2", "00000000000000ac"], ["-", "00000000000000ab"]]'
 # With one source there is nothing to join; several traces are one analysis.
 expect_status 0 "$SMALLOC" record -q --source instrumented -o again.trace -- ./app two
 expect_status 0 "$SMALLOC" report app.trace again.trace --machine zen4 --title 'two < three' -q -o two.html

@@ -27,6 +27,48 @@ for s in sites: # named once, and used
 PY
 done
 
+# Every form of operator new is recorded once, at its own site: libsmalloc serves them without malloc.
+cat >forms.cpp <<'C'
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+struct alignas(64) Wide { char bytes[256 << 10]; };
+#define SITE(name, make) \
+  __attribute__((noinline)) char *name(long n) { char *p = (char *)(make); for (long i = 0; p && i < n; i += 64) p[i] = 1; return p; }
+SITE(plain_new, ::operator new(n))
+SITE(array_new, new char[n])
+SITE(nothrow_new, new (std::nothrow) char[n])
+SITE(aligned_new, new Wide)
+SITE(small_new, new char[24])
+SITE(c_malloc, malloc(n))
+int main(int argc, char **) {
+  const long n = (256 << 10) * argc;
+  for (int i = 0; i < 10; i++) {
+    char *all[] = {plain_new(n), array_new(n), nothrow_new(n), aligned_new(n), small_new(24), c_malloc(n)};
+    puts(all[0] == all[1] ? "same" : "different");
+    ::operator delete(all[0]);
+    delete[] all[1];
+    delete[] all[2];
+    delete (Wide *)all[3];
+    delete[] all[4];
+    free(all[5]);
+  }
+}
+C
+"$CLANGXX" -O2 -g1 -std=c++17 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all forms.cpp -o forms_plain
+"$CLANGXX" -O2 -g1 -std=c++17 -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all forms.cpp -o forms_linked "${LINK_LIBRARY[@]}"
+for app in forms_plain forms_linked; do
+  expect_status 0 "$SMALLOC" record -q --source instrumented -o $app.trace -- ./$app
+  expect_status 0 "$SMALLOC" trace show $app.trace --json
+  python3 - <<'PY' || fail "$app: $(cat out)"
+import json
+d = json.load(open("out"))
+# 60 of the program, and those of its libraries: a buffer of puts, a pool of exceptions.
+assert 60 <= d["events"]["allocations"] <= 64 and d["totals"]["sites"] >= 6, d
+assert d["events"]["frees"] >= 60 and d["totals"]["peak_live_bytes"] >= 5 * (256 << 10), d
+PY
+done
+
 # A library that replaces an unloaded one has its own sites. A free by realloc, or a failed realloc,
 # is no allocation of that site: the next allocation belongs to another one.
 cat >part.c <<'C'
