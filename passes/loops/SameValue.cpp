@@ -125,7 +125,7 @@ void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nul
 /// that superpages are for.
 constexpr uint64_t MostDivisor = 256;
 
-/// Multiplies out the divisions in \p P: replaces x / c by x and multiplies \p Other by c. The sizes
+/// Multiplies out the divisions in \p P: replaces x / c by x, and multiplies \p Other by c. Sizes
 /// of ranges of elements have no remainder.
 void multiplyOut(Product &P, Product &Other, ScalarEvolution &SE) {
   for (bool Found = true; Found && P.Valid;) {
