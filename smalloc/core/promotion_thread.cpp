@@ -162,7 +162,7 @@ void look_ahead_of_fills() {
     const uint64_t now = kLinux.now_ns();
     if (parts) {
       const long elapsed = static_cast<long>(now - before) * (kUnitParts / 4) / parts;
-      quarter = max_of(max_of(min_of(elapsed, kMostFillingNs), kFillingNs), quarter / 2);
+      quarter = max_of(min_of(elapsed, min_of(2 * quarter, kMostFillingNs)), kFillingNs);
       rest = 0;
     } else {
       rest += pause;
