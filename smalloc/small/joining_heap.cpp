@@ -94,8 +94,12 @@ static bool is_filled(const OsHooks &os, uintptr_t unit, bool by_contents) {
 /// its objects with zeros, and the contents of superpages show nothing.
 void JoiningHeap::examine(const OsHooks &os) {
   for (; checked_ + kSuperpageBytes <= checkable_; checked_ += kSuperpageBytes) {
-    const bool advised = checked_ >= advised_from_ && checked_ < advised_,
-               filled = is_filled(os, checked_, advised && !holds_zeros_);
+    const bool advised = checked_ >= advised_from_ && checked_ < advised_;
+    if (advised && checked_ < trusted_end_) // look_ahead() examines it
+      continue;
+    const bool filled = is_filled(os, checked_, advised && !holds_zeros_);
+    if (filled)
+      note_filled(checked_);
     if (!empty_ && !filled) {
       holds_zeros_ = false;
       withdraw(os);
@@ -110,18 +114,53 @@ void JoiningHeap::examine(const OsHooks &os) {
   }
 }
 
+/// The program has filled the unit at `unit`. Precondition: lock_ is held.
+void JoiningHeap::note_filled(uintptr_t unit) {
+  if (unit >= filled_from_ && unit < filled_end_)
+    return;
+  if (unit != filled_end_)
+    filled_from_ = unit;
+  filled_end_ = unit + kSuperpageBytes;
+}
+
+/// Malloc has trimmed the heap to `end`: memory mapped again has no advice. What the program had
+/// filled above is trusted. Precondition: lock_ is held.
+void JoiningHeap::note_trim(uintptr_t end) {
+  const uintptr_t first = align_up(end, kSuperpageBytes),
+                  had = align_down(highest_, kSuperpageBytes);
+  // Trimmed again without use between, or used without a look of the helper thread: what is known
+  // stays.
+  if (had > first && (filled_end_ >= had || late_looks_ >= kTellingLooks)) {
+    const bool dense = filled_from_ <= first && filled_end_ + kSuperpageBytes >= had;
+    dense_trims_ = dense ? dense_trims_ + 1 : 0;
+    trusted_end_ = filled_end_ >= had ? max_of(trusted_end_, filled_end_) : filled_end_;
+    trusted_from_ = filled_from_;
+  }
+  late_looks_ = 0;
+  filled_end_ = min_of(filled_end_, first);
+  filled_from_ = min_of(filled_from_, filled_end_);
+  highest_ = checkable_ = end;
+  checked_ = min_of(checked_, first);
+  advised_ = min_of(advised_, first);
+  if (late_ != 0 && end < max_of<uintptr_t>(late_ + kSuperpageBytes, given_end_))
+    late_ = 0;
+  if (dense_trims_ < kTellingTrims)
+    trusted_end_ = trusted_from_;
+  if (checked_ >= trusted_from_ && checked_ + kLeastTrustedBytes <= trusted_end_) {
+    empty_ = false;
+    advised_ = advised_from_ = first;
+  } else if (empty_ && late_ == 0) { // the next rows are followed, too
+    follow_from(first);
+  }
+}
+
 /// Advises the units in front of the program, as long as it fills what it requests. `top`: end of
 /// the newest object. Objects of several pages may stay empty (buffers, stacks, tables of which
 /// only a band is used): on superpages all of their memory is resident. So at most the window is
 /// advised and not yet seen filled.
 void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
-  if (end < highest_) { // malloc trimmed the heap: memory mapped again has no advice
-    highest_ = checkable_ = end;
-    checked_ = min_of(checked_, align_up(end, kSuperpageBytes));
-    advised_ = min_of(advised_, align_up(end, kSuperpageBytes));
-    if (late_ != 0 && end < max_of<uintptr_t>(late_ + kSuperpageBytes, given_end_))
-      late_ = 0;
-  }
+  if (end < highest_)
+    note_trim(end);
   // Examine what was requested before the last look: the program has had time to write it.
   if (top > highest_ && top <= end) {
     checkable_ = highest_;
@@ -132,16 +171,25 @@ void JoiningHeap::follow(const OsHooks &os, uintptr_t end, uintptr_t top) {
     return;
   // Units that the program has reached are on base pages already.
   advised_ = max_of(advised_, align_down(highest_, kSuperpageBytes));
-  const uintptr_t to = align_down(min_of(end, checked_ + window(end)), kSuperpageBytes);
+  const bool trusted = advised_ >= trusted_from_ && advised_ < trusted_end_;
+  const uintptr_t front = trusted ? trusted_end_ : checked_ + window(end),
+                  to = align_down(min_of(end, front), kSuperpageBytes);
   if (to <= advised_)
     return;
+  if (trusted) {
+    if (late_ == 0) {
+      late_ = given_from_ = advised_;
+      late_pages_ = 0;
+    }
+    given_end_ = to;
+  }
   // Where contents show nothing, every kProbeEvery-th unit stays on base pages, as a probe.
-  if (holds_zeros_ && advised_ / kSuperpageBytes % kProbeEvery == 0) {
+  if (!trusted && holds_zeros_ && advised_ / kSuperpageBytes % kProbeEvery == 0) {
     advised_ += kSuperpageBytes;
     return;
   }
   auto *first = reinterpret_cast<char *>(advised_);
-  advised_ = holds_zeros_ ? advised_ + kSuperpageBytes : to;
+  advised_ = holds_zeros_ && !trusted ? advised_ + kSuperpageBytes : to;
   os.advise(first, advised_ - reinterpret_cast<uintptr_t>(first), Advice::kSuperpages);
   // If move_break() was in time, the unit of the old break holds only the header that malloc has
   // written. An untouched unit gets its superpage at the first touch.
@@ -159,7 +207,12 @@ void JoiningHeap::withdraw(const OsHooks &os) {
   advised_ = min_of(advised_, from);
   empty_ = true;
   sparse_ = false;
-  late_ = checked_;
+  follow_from(checked_);
+}
+
+/// Lets look_ahead() follow the fill from `unit` on. Precondition: lock_ is held.
+void JoiningHeap::follow_from(uintptr_t unit) {
+  late_ = unit;
   late_pages_ = 0;
   given_from_ = 0;
   given_end_ = 0;
@@ -188,14 +241,20 @@ unsigned JoiningHeap::look_ahead(const OsHooks &os) {
   if (!waits() || !lock_.try_lock())
     return 0;
   unsigned grown = 0;
+  late_looks_++;
   const uintptr_t last =
       align_down(min_of(highest_.load(), reinterpret_cast<uintptr_t>(sbrk(0))), kSuperpageBytes);
   const auto is_given = [&] { return late_ >= given_from_ && late_ < given_end_; };
   while (late_ + kSuperpageBytes <= last && is_filled(os, late_, is_given())) {
+    note_filled(late_);
     late_ += kSuperpageBytes;
     late_pages_ = 0;
     grown += kUnitParts;
   }
+  // The program has also filled what it requested before the heap was followed.
+  while (filled_from_ < filled_end_ && filled_from_ + 2 * kLeastBytes > first_ &&
+         is_filled(os, filled_from_ - kSuperpageBytes, false))
+    filled_from_ -= kSuperpageBytes;
   if (late_ + kSuperpageBytes > last) {
     late_ = 0;
   } else {

@@ -12,7 +12,8 @@
 // Objects of several pages may stay empty. So at most a window is advised that the program has not
 // yet been seen to fill. If it leaves a unit empty, the advice ends (follow()). Then the program
 // may have requested all objects before it fills the first: the helper thread follows that fill and
-// gives superpages ahead of it (look_ahead()).
+// gives superpages ahead of it (look_ahead()). If the program frees all and requests as much again,
+// as for one matrix after the other, units that it had filled twice get superpages at once.
 #ifndef SMALLOC_SMALL_JOINING_HEAP_H
 #define SMALLOC_SMALL_JOINING_HEAP_H
 
@@ -86,6 +87,8 @@ public:
   /// few addresses: the child gives at worst one superpage too many, or too few.
   void after_fork_in_child() { lock_.unlock(); }
   static constexpr size_t kLeastLateBytes = size_t{32} << 20;
+  /// Least filled memory that is trusted after a trim.
+  static constexpr size_t kLeastTrustedBytes = 4 * kSuperpageBytes;
   /// Most bytes that have superpages in front of the program and are not yet seen filled: this
   /// much, or 2 % of the heap.
   static constexpr size_t kLeastWindowBytes = 2 * kSuperpageBytes;
@@ -97,6 +100,9 @@ private:
   void examine(const OsHooks &os);
   void withdraw(const OsHooks &os);
   void give_late(const OsHooks &os, uintptr_t last);
+  void note_trim(uintptr_t end);
+  void follow_from(uintptr_t unit);
+  void note_filled(uintptr_t unit);
   uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kMostWithoutJoining = 1024, kJoinsBytes = 4096;
@@ -125,6 +131,15 @@ private:
   size_t late_pages_ = 0;
   uintptr_t given_from_ = 0;
   std::atomic<uintptr_t> given_end_{0};
+  /// The last run of units that the program was seen to fill, and a part of the heap that it had
+  /// filled before malloc trimmed it.
+  uintptr_t filled_from_ = 0, filled_end_ = 0, trusted_from_ = 0, trusted_end_ = 0;
+  unsigned late_looks_ = 0;  ///< of look_ahead() since the last trim
+  unsigned dense_trims_ = 0; ///< consecutive trims of memory that the program had filled
+  /// Trims after which what was filled is trusted: the program may use less of the next rows.
+  static constexpr unsigned kTellingTrims = 2;
+  /// Looks of look_ahead() that would have found the units filled.
+  static constexpr unsigned kTellingLooks = 8;
 };
 
 } // namespace smalloc
