@@ -195,7 +195,7 @@ public:
   /// Calls BigObjects::look_ahead(), for the helper thread.
   unsigned look_ahead(bool all);
   /// True if a big object waits to be filled.
-  bool watches_fills() const { return big_.watched() != 0 || joining_heap_.waits(); }
+  bool watches_fills() const;
   /// True if a request without a site, of usual alignment, may go to jemalloc without another test
   /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come
   /// here.

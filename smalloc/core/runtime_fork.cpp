@@ -119,6 +119,7 @@ void Runtime::after_fork_in_child() {
   g_live.after_fork_in_child();       // first: the following calls count
   g_node_heaps.after_fork_in_child();
   joining_heap_.after_fork_in_child();
+  g_small.main_pages().after_fork_in_child();
   if (!forks_locked_ && promotion_thread_is_inside()) {
     big_.unlock_promotion();
     g_small.unlock_promotion();

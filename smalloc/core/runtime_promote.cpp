@@ -51,6 +51,8 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
   if (SMALLOC_UNLIKELY(g_agent.active()) && !counted_ns && &pages == &g_small.main_pages())
     if (const uint64_t promised = promised_to_small(pages.live_bytes()))
       pages.earn(promised, promised);
+  if (!counted_ns && pages.follows_fill())
+    wake_helper();
   pages.earn_time();
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
   publish_sites();

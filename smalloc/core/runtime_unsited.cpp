@@ -85,19 +85,25 @@ void Runtime::wake_helper() {
                        counters().big_bytes_now.get() >= kLeastHelpedBytes;
   const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
                      counters().superpages_now.get() >= kLeastHelpedBytes / kSuperpageBytes;
-  const bool follows = joining_heap_.waits() && options_.promoter != Promoter::kCalls;
+  const bool follows = joining_heap_.waits() && options_.promoter != Promoter::kCalls,
+             rows = g_small.main_pages().follows_fill() && options_.promoter != Promoter::kCalls;
   // A block of the new thread would lie at the end of malloc's heap, which could not be given back
   // below it. So the heap of small objects serves from now on.
   if (follows)
     outgrown_.store(true, std::memory_order_relaxed);
-  if (watches || mends || follows || options_.promoter == Promoter::kThread)
+  if (watches || mends || follows || rows || options_.promoter == Promoter::kThread)
     promotion_thread_wake(kPromotionWork);
   if (watches && big_.watch_begun())
     promotion_thread_hurry();
 }
 
+bool Runtime::watches_fills() const {
+  return big_.watched() != 0 || joining_heap_.waits() || g_small.main_pages().follows_fill();
+}
+
 unsigned Runtime::look_ahead(bool all) {
-  const unsigned joined = joining_heap_.look_ahead(kLinux);
+  const unsigned joined =
+      max_of(joining_heap_.look_ahead(kLinux), g_small.main_pages().look_ahead());
   if (!big_.watched())
     return joined;
   const unsigned grown =

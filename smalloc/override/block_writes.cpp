@@ -23,7 +23,7 @@ using Move = void *(void *, const void *, size_t);
 using CheckedSet = void *(void *, int, size_t, size_t);
 using CheckedMove = void *(void *, const void *, size_t, size_t);
 
-// What is called until find_next() has run.
+// These serve until find_next() has run.
 void *set_bytes(void *to, int value, size_t bytes) {
   auto *p = static_cast<unsigned char *>(to);
   for (size_t i = 0; i < bytes; i++)

@@ -36,11 +36,17 @@ bool SmallPages::demote_unit(Area &area, UnitIndex index) {
   for (size_t page = 0; page < kPagesPerUnit && !idle_page; page++)
     if (!(unit.used[page / 64] >> (page % 64) & 1))
       idle_page = start + page * kBasePageBytes;
-  if (!region_->demote(start, idle_page))
+  if (unit.advised) {
+    region_->os().split(start, idle_page);
+    region_->os().advise(start, kSuperpageBytes, Advice::kNoSuperpages);
+    region_->lost_superpages(1);
+    region_->counters().demotions.add();
+  } else if (!region_->demote(start, idle_page)) {
     return false;
+  }
   idle_pages_ -= kPagesPerUnit - unit.pages_used;
   unit.superpage = unit.had = false;
-  unit.demoted = &area == &areas_[1];
+  unit.demoted = starts_as_superpage(area, unit);
   unit.failures = 0;
   purge_idle(unit, start);
   update(area, index);
@@ -138,10 +144,64 @@ void SmallPages::restore_first_touch(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   if (!region_->charge_superpages(1))
     return;
-  region_->advise_range(area.slice, region_->unit_address(area.slice, index), kSuperpageBytes);
-  region_->uncharge_mappings(1);
+  advise_first_touch(area, index);
+  if (!unit.advised)
+    region_->uncharge_mappings(1);
   unit.superpage = true; // and `had` from its first use on
   unit.demoted = false;
+}
+
+/// Advises a unit for superpages again. Precondition: lock_ is held.
+void SmallPages::advise_first_touch(Area &area, UnitIndex index) {
+  char *start = region_->unit_address(area.slice, index);
+  if (area.units[index].advised)
+    region_->os().advise(start, kSuperpageBytes, Advice::kSuperpages);
+  else
+    region_->advise_range(area.slice, start, kSuperpageBytes);
+}
+
+/// An empty unit of the base slice is about to be used. Advises it for superpages if a new unit
+/// would get one and the program had touched what it freed before. From then on it is like a unit
+/// of the other slice, with a mapping of its own. Precondition: lock_ is held.
+void SmallPages::advise_empty(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  if (&area != &areas_[0] || unit.superpage || unit.cold || !config_.probes_double ||
+      !frees_dense_.load(std::memory_order_relaxed) || !is_large(1) || !region_->thp_allowed() ||
+      (config_.first_touch && config_.first_touch->too_expensive()))
+    return;
+  for (uint64_t word : unit.dirty)
+    if (word) // locked memory, which the kernel keeps
+      return;
+  if (advise_base_unit(area, index))
+    region_->counters().superpages_at_first_touch.add(1);
+}
+
+/// Advises an untouched unit of the base slice for superpages. False: the budget or the limit on
+/// mappings is used up. Precondition: lock_ is held.
+bool SmallPages::advise_base_unit(Area &area, UnitIndex index) {
+  Unit &unit = area.units[index];
+  if (!unit.advised && !region_->charge_mappings(1))
+    return false;
+  if (!region_->charge_superpages(1)) {
+    if (!unit.advised)
+      region_->uncharge_mappings(1);
+    return false;
+  }
+  unit.advised = unit.superpage = true; // and `had` from its first use on
+  unit.demoted = false;
+  advise_first_touch(area, index);
+  return true;
+}
+
+/// The program no longer touches what it requests: its next use of an empty unit gets base pages.
+/// Precondition: lock_ is held.
+void SmallPages::withdraw_advice(Unit &unit, char *start) {
+  if (!unit.superpage)
+    return;
+  region_->os().advise(start, kSuperpageBytes, Advice::kNoSuperpages);
+  region_->uncharge_superpages(1);
+  unit.superpage = false;
+  unit.demoted = true;
 }
 
 } // namespace smalloc

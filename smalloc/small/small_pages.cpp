@@ -63,25 +63,34 @@ void SmallPages::lower_reach(uint64_t bytes) {
 /// several pages (buffers, stacks). A unit on base pages shows this by its residency, a superpage
 /// by its contents. The last kProbes full units are examined. If superpages look empty, they may
 /// hold zeros: then this growth gets base pages, as a probe. If the program fills the probe, the
-/// superpages did hold zeros, and later growths are probes by number only.
+/// superpages did hold zeros, and later growths are probes by number only. A program may also
+/// request all rows of a matrix before it fills the first. If it had touched what it freed before,
+/// units without any touch are taken for such rows.
 bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
   const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
   const bool by_number = config_.probes_double ? growth >= first && is_power_of_two(growth)
                                                : growth % kProbeEvery == 0;
+  const bool frees_dense = frees_dense_.load(std::memory_order_relaxed);
   const Area &base = areas_[0];
-  unsigned seen = 0;
-  for (UnitIndex index = region_->grown_units(base.slice); index-- > 0 && seen < kProbes;) {
+  unsigned seen = 0, untouched = 0;
+  for (UnitIndex index = region_->grown_units(base.slice);
+       index-- > 0 && seen < kProbes && untouched < kMostUntouched;) {
     const FullUnit unit = full_unit(base, index);
     if (!unit.used)
       continue;
+    const size_t resident = unit.superpage ? unit.used : resident_pages_of(base, index);
+    if (resident == 0)
+      begin_fill(index);
+    if (resident == 0 && frees_dense) {
+      untouched++;
+      continue;
+    }
     seen++;
-    if (!unit.superpage &&
-        region_->os().resident_pages(region_->unit_address(base.slice, index), kSuperpageBytes) <
-            unit.used - unit.used / 8)
+    if (resident < unit.used - unit.used / 8)
       return false;
   }
-  if (seen == 0)
+  if (seen == 0 && !frees_dense)
     return false;
   if (looked_empty_)
     holds_zeros_ = true;
@@ -97,15 +106,53 @@ bool SmallPages::grows_dense(size_t units) {
 bool SmallPages::superpages_hold_data(unsigned &seen) {
   if (area_count_ < 2)
     return false;
+  const bool frees_dense = frees_dense_.load(std::memory_order_relaxed);
   const Area &area = areas_[1];
-  for (UnitIndex index = region_->grown_units(area.slice); index-- > 0 && seen < kProbes;) {
+  unsigned untouched = 0;
+  for (UnitIndex index = region_->grown_units(area.slice);
+       index-- > 0 && seen < kProbes && untouched < kMostUntouched;) {
     if (!full_unit(area, index).used)
       continue;
+    if (frees_dense && resident_pages_of(area, index) == 0) {
+      untouched++;
+      continue;
+    }
     seen++;
     if (!region_->os().holds_most_data(region_->unit_address(area.slice, index)))
       return false;
   }
   return seen != 0;
+}
+
+size_t SmallPages::resident_pages_of(const Area &area, UnitIndex index) const {
+  return region_->os().resident_pages(region_->unit_address(area.slice, index), kSuperpageBytes);
+}
+
+/// Records whether the program had touched pages `first` to `end` of a unit, which it has freed. A
+/// superpage is examined by its contents and as a whole. Precondition: lock_ is held.
+void SmallPages::note_freed(const Area &area, UnitIndex index, size_t first, size_t end) {
+  const Unit &unit = area.units[index];
+  char *start = region_->unit_address(area.slice, index);
+  size_t pages = end - first, touched = 0;
+  if (unit.superpage) {
+    if (unit.pages_used)
+      return;
+    pages = kPagesPerUnit;
+    touched = region_->os().holds_most_data(start) ? pages : 0;
+  } else if (pages >= kExaminedPages) {
+    touched = region_->os().resident_pages(start + first * kBasePageBytes, pages * kBasePageBytes);
+  } else {
+    return;
+  }
+  freed_pages_ += pages;
+  touched_pages_ += touched;
+  if (freed_pages_ > kRememberedPages) {
+    freed_pages_ /= 2;
+    touched_pages_ /= 2;
+  }
+  frees_dense_.store(freed_pages_ >= kTellingPages &&
+                         touched_pages_ >= freed_pages_ - freed_pages_ / 8,
+                     std::memory_order_relaxed);
 }
 
 /// Returns the used pages of a unit; 0 while it is filled or emptied.
@@ -117,13 +164,18 @@ SmallPages::FullUnit SmallPages::full_unit(const Area &area, UnitIndex index) {
 
 char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, bool promotable) {
   size_t units = units_for(bytes);
-  bool large =
-      past_reach() && live_bytes() >= config_.at_first_touch_bytes * max_of(heaps_sharing, 1u);
   bool priced = !config_.superpages_at_first_touch && config_.first_touch;
   const bool whole = bytes % kSuperpageBytes == 0; // else part of the last unit stays unused
-  bool at_first_touch = config_.has_super && whole &&
-                        (config_.superpages_at_first_touch || (large && grows_dense(units))) &&
-                        !(priced && config_.first_touch->too_expensive());
+  bool at_first_touch =
+      config_.has_super && whole &&
+      (config_.superpages_at_first_touch || (is_large(heaps_sharing) && grows_dense(units)));
+  if (at_first_touch && priced && config_.first_touch->too_expensive()) {
+    at_first_touch = false;
+    region_->counters()
+        .not_on[static_cast<unsigned>(PageKind::kSuperpage)]
+               [static_cast<unsigned>(WhyNot::kExpensive)]
+        .add();
+  }
   Area *area = &areas_[0];
   char *p = nullptr;
   if (at_first_touch && region_->thp_allowed() && region_->charge_superpages(units)) {
@@ -191,6 +243,8 @@ bool SmallPages::commit(char *start, size_t bytes) {
     Area *area;
     UnitIndex index;
     Unit &unit = unit_of(start + done, area, index);
+    if (unit.pages_used == 0)
+      advise_empty(*area, index);
     size_t page = (reinterpret_cast<uintptr_t>(start + done) % kSuperpageBytes) / kBasePageBytes;
     size_t end = min_of(kPagesPerUnit, page + (bytes - done) / kBasePageBytes);
     done += (end - page) * kBasePageBytes;
@@ -260,6 +314,7 @@ void SmallPages::decommit(char *start, size_t bytes) {
         idle_pages_ += unit.pages_used ? 1 : uint64_t{0} - (kPagesPerUnit - 1);
       live_pages_.fetch_sub(1, std::memory_order_relaxed);
     }
+    note_freed(*area, index, first, end);
     // A superpage is released when none of its pages is used, base pages at once. If the kernel
     // refuses (locked memory), the pages stay dirty and commit() clears them.
     if (unit.pages_used == 0) {
@@ -284,7 +339,7 @@ void SmallPages::release_empty(Area &area, UnitIndex index) {
     return;
   memset(unit.dirty, 0, sizeof unit.dirty);
   region_->counters().pages_released.add(kPagesPerUnit);
-  if (unit.superpage && &area == &areas_[0]) {
+  if (unit.superpage && !starts_as_superpage(area, unit)) {
     unit.superpage = false;
     unit.failures = 0;
     region_->demoted(start, kSuperpageBytes, 1);
@@ -292,7 +347,9 @@ void SmallPages::release_empty(Area &area, UnitIndex index) {
     region_->emptied_superpages(1);
   }
   unit.had = false;
-  if (unit.demoted)
+  if (unit.advised && !frees_dense_.load(std::memory_order_relaxed))
+    withdraw_advice(unit, start);
+  else if (unit.demoted)
     restore_first_touch(area, index);
 }
 
@@ -378,7 +435,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
     // Emptied meanwhile: the superpage went with its pages.
     region_->demoted(start, kSuperpageBytes, 1);
   } else if (!error) {
-    if (unit.demoted)
+    if (unit.demoted && !unit.advised)
       region_->uncharge_mappings(1);
     unit.superpage = true;
     unit.had = true; // Region::promote has counted it
@@ -389,7 +446,7 @@ int SmallPages::try_unit(Area &area, UnitIndex index, Price &price) {
     unit.failures += error != ENOSPC;
     // Emptied and advised again meanwhile: redo the advice that the refusal took back.
     if (was_demoted && unit.superpage)
-      region_->advise_range(area.slice, start, kSuperpageBytes);
+      advise_first_touch(area, index);
   }
   update(area, index);
   return error;

@@ -108,6 +108,18 @@ public:
   void lock_promotion() { promotion_lock_.lock(); }
   void unlock_promotion() { promotion_lock_.unlock(); }
   bool lock_comes_free() { return lock_.comes_free(); }
+  /// True if kLeastFollowedUnits or more were requested and not touched: the program may fill them
+  /// now. Cheap.
+  bool follows_fill() const {
+    const UnitIndex front = fill_.load(std::memory_order_relaxed);
+    return front != kNoUnit && region_->grown_units(areas_[0].slice) >= front + kLeastFollowedUnits;
+  }
+  /// Follows the fill of units that the program had requested before it filled the first, and gives
+  /// superpages ahead of it. Returns how many sixteenths of a unit the program has filled since the
+  /// last call. For the helper thread.
+  unsigned look_ahead();
+  /// Releases the lock that another thread of the parent may have held.
+  void after_fork_in_child() { fill_lock_.unlock(); }
   /// True if units wait for a collapse and the credit covers it.
   bool is_funded() const { return funded_.load(std::memory_order_relaxed) && pending(); }
   void lock_all() { lock_.lock(); }
@@ -124,6 +136,7 @@ private:
     bool had;         ///< superpage now, and counted as one
     bool dense;       ///< counted in dense_units_
     bool demoted;     ///< had its superpage at first touch; now advised against
+    bool advised;     ///< of the base slice, but with advice of its own (advise_empty())
     bool cold;        ///< never becomes a superpage
   };
   struct Area {
@@ -133,7 +146,12 @@ private:
     UnitIndex rank_base = 0; ///< index of its first unit in ranking_
   };
   static constexpr unsigned kMostFailures = 8;
-  static constexpr unsigned kProbeEvery = 8, kProbes = 3;
+  static constexpr unsigned kProbeEvery = 8, kProbes = 3, kMostUntouched = 16;
+  static constexpr UnitIndex kLeastFollowedUnits = 16; ///< fewer are not worth a thread
+  /// Freed pages that show whether the program touches what it requests; those that are remembered;
+  /// the shortest freed range that is examined, since that takes 3 us.
+  static constexpr size_t kTellingPages = 4 * kPagesPerUnit, kRememberedPages = 64 * kPagesPerUnit,
+                          kExaminedPages = 32;
   Unit &unit_of(const char *p, Area *&area, UnitIndex &index);
   void update(Area &area, UnitIndex index);
   struct FullUnit {
@@ -143,6 +161,24 @@ private:
   FullUnit full_unit(const Area &area, UnitIndex index);
   bool grows_dense(size_t units);
   bool superpages_hold_data(unsigned &seen);
+  /// True if the heap has as many live bytes as superpages at first touch need.
+  bool is_large(unsigned heaps_sharing) const {
+    return past_reach() && live_bytes() >= config_.at_first_touch_bytes * max_of(heaps_sharing, 1u);
+  }
+  size_t resident_pages_of(const Area &area, UnitIndex index) const;
+  void note_freed(const Area &area, UnitIndex index, size_t first, size_t end);
+  void advise_empty(Area &area, UnitIndex index);
+  bool advise_base_unit(Area &area, UnitIndex index);
+  void begin_fill(UnitIndex index);
+  bool is_filled(UnitIndex index, const FullUnit &unit) const;
+  void give_ahead_of_fill(UnitIndex front);
+  void withdraw_advice(Unit &unit, char *start);
+  void advise_first_touch(Area &area, UnitIndex index);
+  /// True if a superpage of the unit comes with its first touch. Its charge stays while the unit is
+  /// empty.
+  bool starts_as_superpage(const Area &area, const Unit &unit) const {
+    return &area == &areas_[1] || unit.advised;
+  }
   void note_had(Unit &unit);
   void note_live(); ///< updates the statistics
   static unsigned ranked_pages(const Unit &unit) { return unit.superpage ? unit.pages_used : 0; }
@@ -174,6 +210,17 @@ private:
   Ledger ledger_;
   uint64_t last_time_ns_ = 0;
   UnitIndex next_unit_ = 0;
+  /// Of the pages that the program freed lately: those examined, and those it had touched.
+  size_t freed_pages_ = 0, touched_pages_ = 0;
+  /// The unit of the base slice that the program is filling (kNoUnit: it fills what it requests),
+  /// its filled pages at the last look, and the end of the units given ahead. fill_lock_ guards the
+  /// last two.
+  SpinLock fill_lock_;
+  std::atomic<UnitIndex> fill_{kNoUnit};
+  size_t fill_pages_ = 0;
+  UnitIndex given_end_ = 0;
+  /// The program had touched 7/8 of what it freed lately.
+  std::atomic<bool> frees_dense_{false};
   std::atomic<unsigned> growths_{0}; ///< growths that were due for superpages at first touch
   /// The last one found superpages that look empty; superpages that looked so were filled with
   /// zeros. Both without a lock: a lost update costs a probe.
