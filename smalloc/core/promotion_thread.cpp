@@ -180,7 +180,9 @@ void *look(void *) {
         1000UL); // for this thread: the default of 50 us is a third of a unit's fill time
   // An active agent uses the process' files. Otherwise this thread needs none of the program's
   // descriptors.
-  if (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0) {
+  // The program may have installed a filter for all threads since this one was created.
+  if (filters_itself() ||
+      (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0)) {
     g_state.store(State::kRefused, std::memory_order_release);
     return nullptr;
   }
