@@ -162,11 +162,14 @@ TEST_F(SmallFillTest, TheHelperGivesTheNextUnitsOfAFill) {
   EXPECT_TRUE(advised(unit(3)) && !advised(unit(4)));
   // A unit that was touched before gets none, nor does any behind it.
   touched[unit(4)] = 1;
-  FakeOs::holds_data = [&](const char *p) { return p <= unit(3); };
   touched[unit(2)] = touched[unit(3)] = kPagesPerUnit;
+  FakeOs::holds_data = [&](const char *p) { return p <= unit(2); };
+  FakeOs::filled_parts = [&](const char *p) { return p == unit(3) ? 9u : 0u; };
   pages.look_ahead();
   EXPECT_EQ(counters.superpages_ahead.get(), 3u);
+  EXPECT_FALSE(advised(unit(4)) || advised(unit(5)));
   // The end of the requested units ends it.
+  FakeOs::holds_data = [&](const char *p) { return p <= unit(3); };
   for (size_t i = 4; i < 17; i++)
     touched[unit(i)] = kPagesPerUnit;
   pages.look_ahead();
