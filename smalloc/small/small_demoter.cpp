@@ -163,17 +163,19 @@ void SmallPages::advise_first_touch(Area &area, UnitIndex index) {
 /// An empty unit of the base slice is about to be used. Advises it for superpages if a new unit
 /// would get one and the program had touched what it freed before. From then on it is like a unit
 /// of the other slice, with a mapping of its own. Precondition: lock_ is held.
-void SmallPages::advise_empty(Area &area, UnitIndex index) {
+bool SmallPages::advise_empty(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   if (&area != &areas_[0] || unit.superpage || unit.cold || !config_.probes_double ||
       !frees_dense_.load(std::memory_order_relaxed) || !is_large(1) || !region_->thp_allowed() ||
       (config_.first_touch && config_.first_touch->too_expensive()))
-    return;
+    return false;
   for (uint64_t word : unit.dirty)
     if (word) // locked memory, which the kernel keeps
-      return;
-  if (advise_base_unit(area, index))
-    region_->counters().superpages_at_first_touch.add(1);
+      return false;
+  if (!advise_base_unit(area, index))
+    return false;
+  region_->counters().superpages_at_first_touch.add(1);
+  return true;
 }
 
 /// Advises an untouched unit of the base slice for superpages. False: the budget or the limit on

@@ -238,13 +238,23 @@ void SmallPages::update(Area &area, UnitIndex index) {
 }
 
 bool SmallPages::commit(char *start, size_t bytes) {
+  char *advised = nullptr;
+  use(start, bytes, advised);
+  // The program will touch it: populating it measures what that costs.
+  if (advised && config_.first_touch)
+    config_.first_touch->touch(advised, 1);
+  return true;
+}
+
+/// Makes memory usable. `advised`: the last unit that gets a superpage at its next touch.
+void SmallPages::use(char *start, size_t bytes, char *&advised) {
   SpinGuard guard(lock_);
   for (size_t done = 0; done < bytes;) {
     Area *area;
     UnitIndex index;
     Unit &unit = unit_of(start + done, area, index);
-    if (unit.pages_used == 0)
-      advise_empty(*area, index);
+    if (unit.pages_used == 0 && advise_empty(*area, index))
+      advised = region_->unit_address(area->slice, index);
     size_t page = (reinterpret_cast<uintptr_t>(start + done) % kSuperpageBytes) / kBasePageBytes;
     size_t end = min_of(kPagesPerUnit, page + (bytes - done) / kBasePageBytes);
     done += (end - page) * kBasePageBytes;
@@ -269,7 +279,6 @@ bool SmallPages::commit(char *start, size_t bytes) {
     update(*area, index);
   }
   note_live();
-  return true;
 }
 
 /// Counts the unit's superpage, which exists from now on. Precondition: lock_ is held.

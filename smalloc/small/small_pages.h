@@ -167,7 +167,8 @@ private:
   }
   size_t resident_pages_of(const Area &area, UnitIndex index) const;
   void note_freed(const Area &area, UnitIndex index, size_t first, size_t end);
-  void advise_empty(Area &area, UnitIndex index);
+  void use(char *start, size_t bytes, char *&advised);
+  bool advise_empty(Area &area, UnitIndex index);
   bool advise_base_unit(Area &area, UnitIndex index);
   void begin_fill(UnitIndex index);
   bool is_filled(UnitIndex index, const FullUnit &unit) const;
