@@ -92,6 +92,8 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, FirstTouc
 
 void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account account) {
   const Refusals before(counters());
+  if (g_small.keeps_unused())
+    g_small.purge();
   void *p = big_.allocate(request);
   if (!p) {
     counters().fallbacks.add();

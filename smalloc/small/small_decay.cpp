@@ -5,8 +5,10 @@
 // that frees nearly everything and then allocates little would keep them. So libsmalloc runs the
 // decay at a thread's events (every MiB allocated, every MiB freed), at most once in kTickNs.
 // A heap that has emptied returns all unused pages at once, since the program may never call again.
-// Emptied means: more pages are unused than used, and more than cache: allows. If the program needs
-// them again, the cost is less than that of freeing half of the heap.
+// Emptied means: more pages are unused than used, and more than cache: allows. A program may free
+// and request as much again and again, as for one frame after the other. Once it has needed the
+// pages again within the decay time, they are kept for that time. A superpage that comes back from
+// the kernel may cost more than 512 base pages (pages/first_touch_cost.h).
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/small/node_heaps.h"
@@ -21,8 +23,9 @@ decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_han
 
 namespace smalloc {
 namespace {
-constexpr uint64_t kTickNs = 20000000; ///< 1/50 of the decay time; jemalloc's own steps are 1/200
-constexpr unsigned kEventsPerSum = 4;  ///< 4 MiB freed
+constexpr uint64_t kTickNs = 20000000;   ///< 1/50 of the decay time; jemalloc's own steps are 1/200
+constexpr unsigned kEventsPerSum = 4;    ///< 4 MiB freed
+constexpr uint64_t kKeptNs = 1000000000; ///< the decay time
 } // namespace
 
 template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
@@ -35,10 +38,28 @@ template <class Visit> void SmallHeap::for_each_arena(Visit visit) {
 }
 
 void SmallHeap::purge() {
+  kept_.store(false, std::memory_order_relaxed);
   if (!ready())
     return;
   KeepErrno keep;
   jepriv_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
+}
+
+/// True if the program will probably need the pages of the emptied heap again: it did so after the
+/// heap had emptied before, within kKeptNs. Threads may overwrite each other's values: then pages
+/// are kept once more, or once less.
+bool SmallHeap::keeps_emptied(uint64_t now, size_t active, size_t dirty) {
+  const uint64_t since = now - emptied_ns_.load(std::memory_order_relaxed);
+  if (kept_.load(std::memory_order_relaxed))
+    return since <= kKeptNs;
+  const size_t left = left_pages_.load(std::memory_order_relaxed),
+               unused = unused_pages_.load(std::memory_order_relaxed);
+  const bool again = unused != 0 && since <= kKeptNs && active + dirty >= left + unused / 2;
+  emptied_ns_.store(now, std::memory_order_relaxed);
+  left_pages_.store(active, std::memory_order_relaxed);
+  unused_pages_.store(dirty, std::memory_order_relaxed);
+  kept_.store(again, std::memory_order_relaxed);
+  return again;
 }
 
 void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
@@ -56,6 +77,10 @@ void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {
                                      &dirty, &muzzy);
     });
     emptied = dirty > max_of<size_t>(config_.cache_bytes / kBasePageBytes, active);
+    if (emptied && keeps_emptied(now, active, dirty))
+      emptied = false;
+    else // used again, or returned now
+      kept_.store(false, std::memory_order_relaxed);
   }
   if (timely || emptied)
     for_each_arena([&](jemalloc_arena *arena) { jepriv_arena_decay(tsd, arena, false, emptied); });

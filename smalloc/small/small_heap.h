@@ -121,6 +121,9 @@ public:
   void tick(jemalloc_thread *tsd, bool freed) { look(tsd, freed, ++t_small.looks); }
   /// Purges the unused pages of all arenas. jemalloc does not report how many.
   void purge();
+  /// True if unused pages of an emptied heap are kept, since the program has needed them again
+  /// before. A big object would raise the peak of the process' memory beside them.
+  bool keeps_unused() const { return kept_.load(std::memory_order_relaxed); }
   /// Calls purge() after it has emptied the calling thread's caches, and tries the pages again that
   /// the kernel refused before.
   void trim();
@@ -147,6 +150,7 @@ private:
   /// Live bytes of an arena from which it grows by kLongGrowthBytes at a time.
   static constexpr uint64_t kLongGrowthFrom = uint64_t{64} << 20;
   void look(jemalloc_thread *tsd, bool freed, unsigned events);
+  bool keeps_emptied(uint64_t now, size_t active, size_t dirty);
   /// Makes jemalloc call tick(). To be called once, before jemalloc has threads.
   void intercept_events();
   void wait_for_forks() const;
@@ -161,6 +165,10 @@ private:
   Region *region_ = nullptr;
   Config config_;
   std::atomic<uint64_t> next_tick_ns_{0};
+  /// When the heap emptied last; the pages that were used then, and those that were not.
+  std::atomic<uint64_t> emptied_ns_{0};
+  std::atomic<size_t> left_pages_{0}, unused_pages_{0};
+  std::atomic<bool> kept_{false};
   SmallPacking packing_;
   SmallPages main_, class_;
   std::atomic<unsigned> forks_unaware_{0};

@@ -180,6 +180,39 @@ TEST_F(SmallCensusTest, AHeapThatHasEmptiedIsPurged) {
   EXPECT_EQ(frees(10, 9990), 2u);
 }
 
+// Frames: the program frees and requests as much again. Its pages are kept from the second time on.
+TEST_F(SmallCensusTest, AHeapThatFillsAgainKeepsItsPages) {
+  ASSERT_TRUE(g_small.start());
+  uint64_t step = kSecond / 10;
+  const auto frees = [&](size_t active, size_t dirty) {
+    g_active = active, g_dirty = dirty;
+    FakeOs::clock_ns += step;
+    g_small.tick(nullptr, true);
+    return g_purges;
+  };
+  EXPECT_EQ(frees(4000, 6000), 1u); // the program goes on freeing
+  EXPECT_EQ(frees(1000, 3000), 2u);
+  EXPECT_EQ(frees(9000, 0), 2u); // the next frame
+  EXPECT_FALSE(g_small.keeps_unused());
+  EXPECT_EQ(frees(1000, 8000), 2u);
+  EXPECT_TRUE(g_small.keeps_unused());
+  EXPECT_EQ(frees(500, 8500), 2u); // the same pages
+  EXPECT_EQ(frees(9000, 0), 2u);
+  EXPECT_FALSE(g_small.keeps_unused());
+  EXPECT_EQ(frees(1000, 8000), 2u);
+  step = kSecond + 1; // too long unused
+  EXPECT_EQ(frees(1000, 8000), 3u);
+  EXPECT_FALSE(g_small.keeps_unused());
+  EXPECT_EQ(frees(9000, 0), 3u);
+  EXPECT_EQ(frees(1000, 8000), 4u); // needed again, but late
+  step = kSecond / 10;
+  EXPECT_EQ(frees(9000, 0), 4u);
+  EXPECT_EQ(frees(1000, 8000), 4u);
+  ASSERT_TRUE(g_small.keeps_unused());
+  g_small.purge();
+  EXPECT_FALSE(g_small.keeps_unused());
+}
+
 TEST_F(SmallCensusTest, AHeapThatCannotStartIsNeverAsked) {
   g_starts = false;
   EXPECT_FALSE(g_small.start());
