@@ -102,8 +102,8 @@ bool Runtime::watches_fills() const {
 }
 
 unsigned Runtime::look_ahead(bool all) {
-  const unsigned joined =
-      max_of(joining_heap_.look_ahead(kLinux), g_small.main_pages().look_ahead());
+  const unsigned joined = max_of(joining_heap_.look_ahead(kLinux, first_touch_cost_),
+                                 g_small.main_pages().look_ahead());
   if (!big_.watched())
     return joined;
   const unsigned grown =

@@ -2,6 +2,7 @@
 #include "smalloc/small/joining_heap.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/pages/data_limit.h"
+#include "smalloc/process/cpu_time.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -220,7 +221,7 @@ void JoiningHeap::follow_from(uintptr_t unit) {
 
 /// Gives superpages to the next units behind the one that the program fills now, where only
 /// malloc's headers are.
-void JoiningHeap::give_late(const OsHooks &os, uintptr_t last) {
+void JoiningHeap::give_late(const OsHooks &os, FirstTouchCost &cost, uintptr_t last) {
   // Beside malloc's headers. Above, the program has begun with the unit.
   constexpr size_t kMostHeaderPages = kPagesPerUnit / 4;
   const uintptr_t first = max_of<uintptr_t>(late_ + kSuperpageBytes, given_end_),
@@ -228,16 +229,22 @@ void JoiningHeap::give_late(const OsHooks &os, uintptr_t last) {
   for (uintptr_t unit = first; unit + kSuperpageBytes <= end; unit += kSuperpageBytes) {
     auto *start = reinterpret_cast<char *>(unit);
     const size_t pages = os.resident_pages(start, kSuperpageBytes);
-    if (pages > kMostHeaderPages || os.advise(start, kSuperpageBytes, Advice::kSuperpages) != 0 ||
-        (pages != 0 && os.collapse(start, kSuperpageBytes) != 0))
+    if (cost.too_expensive() || pages > kMostHeaderPages ||
+        os.advise(start, kSuperpageBytes, Advice::kSuperpages) != 0)
       return;
+    if (pages != 0) {
+      const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
+      if (os.collapse(start, kSuperpageBytes) != 0)
+        return;
+      cost.account(used_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
+    }
     if (given_end_ != unit)
       given_from_ = unit;
     given_end_ = unit + kSuperpageBytes;
   }
 }
 
-unsigned JoiningHeap::look_ahead(const OsHooks &os) {
+unsigned JoiningHeap::look_ahead(const OsHooks &os, FirstTouchCost &cost) {
   if (!waits() || !lock_.try_lock())
     return 0;
   unsigned grown = 0;
@@ -270,7 +277,7 @@ unsigned JoiningHeap::look_ahead(const OsHooks &os) {
     // The program fills upwards: the lower half of the unit is filled.
     if (pages >= kPagesPerUnit / 2 &&
         (is_given() || os.resident_pages(unit, kSuperpageBytes / 2) >= kPagesPerUnit * 7 / 16))
-      give_late(os, last);
+      give_late(os, cost, last);
   }
   lock_.unlock();
   return grown;

@@ -20,6 +20,7 @@
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/os_hooks.h"
+#include "smalloc/pages/first_touch_cost.h"
 
 #include <atomic>
 
@@ -68,7 +69,7 @@ public:
   /// Follows the fill of objects that the program has requested all before it fills the first, and
   /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
   /// since the last call. For the helper thread.
-  unsigned look_ahead(const OsHooks &os);
+  unsigned look_ahead(const OsHooks &os, FirstTouchCost &cost);
   /// True once for each kGrowthBytes by which the heap has grown, also after it was trimmed.
   bool has_grown() {
     const uintptr_t seen = grown_to_.load(std::memory_order_relaxed), now = highest_;
@@ -99,7 +100,7 @@ private:
   void follow(const OsHooks &os, uintptr_t end, uintptr_t top);
   void examine(const OsHooks &os);
   void withdraw(const OsHooks &os);
-  void give_late(const OsHooks &os, uintptr_t last);
+  void give_late(const OsHooks &os, FirstTouchCost &cost, uintptr_t last);
   void note_trim(uintptr_t end);
   void follow_from(uintptr_t unit);
   void note_filled(uintptr_t unit);
