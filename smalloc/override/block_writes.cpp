@@ -3,8 +3,8 @@
 // block_writes.cpp defines memset, memcpy and memmove, and their forms with -D_FORTIFY_SOURCE. A
 // call that writes a superpage or more is a fill point: what it writes gets superpages before the
 // first touch. C++ containers write their memory in this way: std::vector<double> v(n) by memset,
-// growth by memmove. A program without the plugin has no other fill points. Every other call costs
-// a comparison and a jump, and continues in the C library's function.
+// growth by memmove. A program without the plugin has no other fill points. A call for fewer bytes
+// costs a comparison and a jump more. All continue in the C library's function.
 //
 // This file is compiled with -fno-builtin: the compiler would turn the loops below into calls of
 // the functions that it defines.
@@ -66,8 +66,8 @@ constinit Next<Move> next_move(move_bytes);
 constinit Next<CheckedSet> next_checked_set(set_checked);
 constinit Next<CheckedMove> next_checked_move(move_checked);
 
-// dlsym, because these functions of glibc are indirect. None lacks in any C library: dlsym leaves
-// no error text behind.
+// dlsym, because these functions of glibc are indirect: NextFunction would find their resolvers.
+// glibc has all of them, so dlsym leaves no error text behind.
 __attribute__((constructor(101))) void find_next() {
   next_set.find("memset");
   next_move.find("memmove");

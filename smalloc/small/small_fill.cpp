@@ -25,7 +25,7 @@ bool SmallPages::is_filled(UnitIndex index, const FullUnit &unit) const {
 /// Advises full and untouched units of the base slice for superpages, from the one behind the fill
 /// on. Precondition: fill_lock_ is held.
 void SmallPages::give_ahead_of_fill(UnitIndex front) {
-  if (config_.first_touch && config_.first_touch->too_expensive())
+  if (!region_->thp_allowed() || (config_.first_touch && config_.first_touch->too_expensive()))
     return;
   const UnitIndex window = max_of<UnitIndex>(2, units_for(live_bytes() / 50)),
                   end = min_of(front + 1 + window, region_->grown_units(areas_[0].slice));

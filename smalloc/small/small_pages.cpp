@@ -131,6 +131,8 @@ size_t SmallPages::resident_pages_of(const Area &area, UnitIndex index) const {
 /// Records whether the program had touched pages `first` to `end` of a unit, which it has freed. A
 /// superpage is examined by its contents and as a whole. Precondition: lock_ is held.
 void SmallPages::note_freed(const Area &area, UnitIndex index, size_t first, size_t end) {
+  if (!config_.probes_double) // advise_empty() serves the process' heap only
+    return;
   const Unit &unit = area.units[index];
   char *start = region_->unit_address(area.slice, index);
   size_t pages = end - first, touched = 0;

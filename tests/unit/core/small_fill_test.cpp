@@ -2,26 +2,19 @@
 //
 // small_fill_test.cpp tests what small heaps learn from freed memory and from the helper thread:
 // units of the base slice get superpages if the program fills what it requests.
-#include "smalloc/small/small_pages.h"
-#include "tests/unit/core/fake_os.h"
+#include "tests/unit/core/small_pages_fixture.h"
 
-#include <gtest/gtest.h>
 #include <map>
 
 namespace smalloc {
 namespace {
-struct SmallFillTest : testing::Test {
+struct SmallFillTest : SmallPagesFixture {
   void SetUp() override {
-    FakeOs::reset();
-    Region::Config config = FakeOs::config();
-    config.pending = &pending;
-    ASSERT_TRUE(region.init(config, counters));
-    SmallPages::Config c;
-    c.has_super = true;
-    c.at_first_touch_bytes = SmallPages::kAtFirstTouchBytesOfProcess;
-    c.probes_double = true;
-    ASSERT_TRUE(pages.init(region, c));
-    pages.lower_reach(0);
+    SmallPagesFixture::SetUp();
+    start();
+  }
+  void start() {
+    start_as_process_malloc(pages);
     FakeOs::resident = [this](const char *p) { return touched.count(p) ? touched[p] : usual; };
     FakeOs::resident_part = [this](const char *p, size_t bytes) {
       const size_t of_unit = FakeOs::resident(p);
@@ -35,14 +28,21 @@ struct SmallFillTest : testing::Test {
     pages.commit(p, units * kSuperpageBytes);
     return p;
   }
+  /// Requests 17 units before the program fills the first. Returns the first.
+  char *request_before_fill() {
+    usual = 0;
+    char *first = grow_base(1), *second = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
+    EXPECT_EQ(region.slice_of(second), Slice::kSmallBase);
+    pages.commit(second, kSuperpageBytes);
+    EXPECT_FALSE(pages.follows_fill());
+    for (int i = 0; i < 15; i++)
+      pages.commit(pages.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
+    EXPECT_TRUE(pages.follows_fill());
+    return first;
+  }
   bool advised(char *unit) const { return FakeOs::advised.count(unit) != 0; }
   size_t usual = kPagesPerUnit;           ///< resident pages of a unit
   std::map<const char *, size_t> touched; ///< of single units
-  unsigned pending = 0;
-  Counters counters;
-  Region region;
-  SmallPages pages;
-  Price price;
 };
 
 TEST_F(SmallFillTest, AUnitThatWasFilledBeforeGetsASuperpageWhenItIsUsedAgain) {
@@ -131,16 +131,7 @@ TEST_F(SmallFillTest, SuperpagesWithoutDataEndTheAdvice) {
   EXPECT_TRUE(pages.check_invariants());
 }
 TEST_F(SmallFillTest, TheHelperGivesTheNextUnitsOfAFill) {
-  usual = 0; // the program requests all before it fills the first
-  grow_base(1);
-  char *first = pages.grow(kSuperpageBytes, kBasePageBytes, 1);
-  ASSERT_EQ(region.slice_of(first), Slice::kSmallBase);
-  pages.commit(first, kSuperpageBytes);
-  first -= kSuperpageBytes;
-  EXPECT_FALSE(pages.follows_fill());
-  for (int i = 0; i < 15; i++)
-    pages.commit(pages.grow(kSuperpageBytes, kBasePageBytes, 1), kSuperpageBytes);
-  ASSERT_TRUE(pages.follows_fill());
+  char *first = request_before_fill();
   const auto unit = [&](size_t i) { return first + i * kSuperpageBytes; };
   EXPECT_EQ(pages.look_ahead(), 0u);
   EXPECT_EQ(counters.superpages_ahead.get(), 0u);
@@ -174,6 +165,28 @@ TEST_F(SmallFillTest, TheHelperGivesTheNextUnitsOfAFill) {
     touched[unit(i)] = kPagesPerUnit;
   pages.look_ahead();
   EXPECT_FALSE(pages.follows_fill());
+  EXPECT_TRUE(pages.check_invariants());
+}
+struct SmallFillWithoutThp : SmallFillTest {
+  void SetUp() override {
+    start_region([] {
+      Region::Config c = FakeOs::config();
+      c.thp_allowed = false;
+      return c;
+    });
+    start();
+  }
+};
+TEST_F(SmallFillWithoutThp, NothingIsAdvisedOrCounted) {
+  char *first = request_before_fill();
+  touched[first] = kPagesPerUnit / 2;
+  pages.look_ahead();
+  EXPECT_EQ(counters.superpages_ahead.get(), 0u);
+  EXPECT_EQ(region.charged_superpages(), 0u);
+  usual = kPagesPerUnit;
+  pages.decommit(first + 2 * kSuperpageBytes, 8 * kSuperpageBytes);
+  pages.commit(first + 2 * kSuperpageBytes, kBasePageBytes);
+  EXPECT_EQ(counters.superpages_at_first_touch.get(), 0u);
   EXPECT_TRUE(pages.check_invariants());
 }
 } // namespace

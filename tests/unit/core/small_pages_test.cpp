@@ -2,39 +2,20 @@
 //
 // small_pages_test.cpp tests the pages of small heaps: use is counted exactly, reused memory is
 // zero, empty units are released, and superpages only as a whole.
-#include "smalloc/small/small_pages.h"
-#include "tests/unit/core/fake_os.h"
+#include "tests/unit/core/small_pages_fixture.h"
 
-#include <gtest/gtest.h>
 #include <random>
 #include <vector>
 
 namespace smalloc {
 namespace {
-struct SmallPagesTest : testing::Test {
+struct SmallPagesTest : SmallPagesFixture {
   void SetUp() override {
-    FakeOs::reset();
-    Region::Config config = FakeOs::config();
-    config.pending = &pending;
-    ASSERT_TRUE(region.init(config, counters));
+    SmallPagesFixture::SetUp();
     SmallPages::Config c;
     c.has_super = true;
     ASSERT_TRUE(pages.init(region, c));
   }
-  /// Configures the pages like Runtime for the small heap that serves malloc of the whole process.
-  void start_as_process_malloc(SmallPages &process) {
-    SmallPages::Config c;
-    c.has_super = true;
-    c.at_first_touch_bytes = SmallPages::kAtFirstTouchBytesOfProcess;
-    c.probes_double = true;
-    ASSERT_TRUE(process.init(region, c));
-    process.lower_reach(0);
-  }
-  unsigned pending = 0;
-  Counters counters;
-  Region region;
-  SmallPages pages;
-  Price price;
 };
 
 TEST_F(SmallPagesTest, RandomUseAgainstAModel) {
