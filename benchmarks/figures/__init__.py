@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A figure is a module of this folder. It declares
+"""A figure is a module of this folder, or of own/ (smalloc's own). It declares
 
   NAME      of its files and of --figure
   SECTION   one of SECTIONS
@@ -35,7 +35,7 @@ SECTIONS = (
 
 def select(names):
     """The named figures, or all, in the order of the index page."""
-    modules = [importlib.import_module(f"figures.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(__path__, "figures.") if not m.ispkg]
     every = sorted(modules, key=lambda m: (SECTIONS.index(m.SECTION), m.__name__))
     known = {m.NAME: m for m in every}
     for name in names or []:
