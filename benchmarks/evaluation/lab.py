@@ -109,16 +109,16 @@ class Lab:
             unfinished.rename(out)
         return out
 
-    def compile_exact(self, source):
+    def compile_exact(self, source, defines=()):
         """Compiles a kernel so that each load and store goes through the exact TLBs of
-        exact_mappings.c."""
+        exact_mappings.c; defines are NAME=VALUE. Raises RuntimeError if the compiler fails."""
         source = ROOT / "benchmarks" / source
         exact = ROOT / "benchmarks" / "evaluation" / "exact_mappings.c"
         helper = self.compile("exact_mappings.o", [self.clang, "-O2", "-fno-omit-frame-pointer", "-c", exact], [exact])
         driver = [self.clang, "--driver-mode=g++"] if source.suffix == ".cpp" else [self.clang]
-        return self.compile(
-            f"exact/{source.stem}", [*driver, *evaluate.FLAGS, "-g", *COVERAGE, source, helper, "-lm"], [source, exact]
-        )
+        options = [*evaluate.FLAGS, "-g", *COVERAGE, *(f"-D{word}" for word in defines)]
+        name = "-".join([source.stem, *defines])
+        return self.compile(f"exact/{name}", [*driver, *options, source, helper, "-lm"], [source, exact])
 
     def compile_bench(self, program, variant):
         """Compiles a program of benchmarks/suite.json as scripts/bench.py does; returns the command
@@ -135,10 +135,10 @@ class Lab:
         """The last-level TLB of a machine profile, as exact_mappings.c wants it."""
         return evaluate.Costs(self.machine(name) if name else self.preset).tlb
 
-    def exact_misses(self, source, arguments, tlb):
+    def exact_misses(self, source, arguments, tlb, defines=()):
         """Returns the misses of a run in an exact TLB: everything on base pages, everything on
         superpages."""
-        program = self.compile_exact(source)
+        program = self.compile_exact(source, defines)
         done = self.call([program, *arguments], TLB=tlb, SITES="0:0")
         report = json.loads(done.stderr.splitlines()[-1])
         base, superpages = report["lanes"][0], report["lanes"][-1]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The figures that the user's pages show say what the pages say: beyond the TLB's reach each access
+# misses on base pages and none on superpages.
+. "$(dirname "$0")/../support/lib.sh"
+/usr/bin/python3 -c 'import matplotlib' 2>/dev/null || skip "no matplotlib (scripts/install-packages)"
+[ -e "$PLUGIN" ] || skip "this build has no plugin"
+command -v "$CLANG" >/dev/null || skip "no $CLANG"
+command -v llvm-symbolizer-22 >/dev/null || skip "no llvm-symbolizer-22"
+
+draw() { # FIGURE: measures it with small sizes
+  "$SMALLOC_SOURCE/benchmarks/run" --quick --figure "$1" --build "$SMALLOC_BUILD" --output "$tmp/figures" --database "$tmp/trials.db"
+}
+
+expect_status 0 draw smalloc-reach
+expect_match figures/smalloc-reach.svg '<svg'
+python3 - figures/smalloc-reach.csv <<'P'
+import csv, sys
+rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(open(sys.argv[1]))]
+for row in rows:
+    # Counted pages include one of the program's own data.
+    assert row["predicted_spread"] == row["rows"] == row["base_pages"] - 1, row
+    assert row["superpage_misses"] < 0.01, row
+    if row["rows"] < 0.9 * row["reach_pages"]:
+        assert row["base_misses"] < 0.01, row
+    if row["rows"] > 1.1 * row["reach_pages"]:
+        assert row["base_misses"] > 0.99 and row["predicted_misses"] == 1, row
+assert any(row["rows"] > 1.1 * row["reach_pages"] for row in rows), "no matrix beyond the reach"
+P
