@@ -26,3 +26,18 @@ for row in rows:
         assert row["base_misses"] > 0.99 and row["predicted_misses"] == 1, row
 assert any(row["rows"] > 1.1 * row["reach_pages"] for row in rows), "no matrix beyond the reach"
 P
+
+expect_status 0 draw smalloc-reuse-curve
+expect_match figures/smalloc-reuse-curve.svg '<svg'
+python3 - figures/smalloc-reuse-curve.csv <<'P'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+used = {row["used"]: int(row["number"]) for row in rows if row["used"]}
+for pages, number in used.items():
+    curve = [(int(row["entries"]), float(row["miss_ratio"])) for row in rows if row["pages"] == pages]
+    ratios = [ratio for _, ratio in curve]
+    assert ratios == sorted(ratios, reverse=True), f"more entries miss more: {curve}"
+    assert all(ratio < 0.01 for n, ratio in curve if n >= number), f"{number} {pages} do not fit: {curve}"
+    assert all(ratio > 0.01 for n, ratio in curve if n <= number / 4), f"{number} {pages} fit a quarter: {curve}"
+assert used["superpages"] < used["base"] / 200, used
+P
