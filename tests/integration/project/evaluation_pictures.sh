@@ -41,3 +41,23 @@ for pages, number in used.items():
     assert all(ratio > 0.01 for n, ratio in curve if n <= number / 4), f"{number} {pages} fit a quarter: {curve}"
 assert used["superpages"] < used["base"] / 200, used
 P
+
+case $(thp_mode) in madvise | always) ;; *) exit 0 ;; esac
+draw smalloc-heap-map >out 2>err || {
+  grep -q 'Inappropriate ioctl' err && exit 0 # PAGEMAP_SCAN is of Linux 6.7
+  cat out err >&2
+  fail "smalloc-heap-map is not drawn"
+}
+expect_match figures/smalloc-heap-map.svg '<svg'
+python3 - figures/smalloc-heap-map.csv <<'P'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+def units(configuration, large):
+    return [row for row in rows if row["configuration"] == configuration and row["superpage"] == large]
+assert not units("base", "1"), "superpages without smalloc"
+assert len(units("ours-superpage", "1")) > 50, "heap:superpage has few superpages"
+# Most units of the archive have 8 base pages in use.
+for configuration, least in ("base", 50), ("ours", 50), ("ours-superpage", 0):
+    sparse = [row for row in units(configuration, "0") if int(row["base_pages"]) == 8]
+    assert len(sparse) >= least, f"{configuration}: {len(sparse)} units of the archive on base pages"
+P
