@@ -2,6 +2,7 @@
 """Benefit of each base mapping against the superpages that it needs."""
 
 from evaluation import kernels, marks
+from evaluation.bars import fill_legend
 import evaluate
 
 NAME = "cascaval-fig3"
@@ -42,20 +43,28 @@ def rows(results, mode):
 
 
 def draw(drawing, table):
+    from matplotlib import ticker  # pylint: disable=import-outside-toplevel
+
     names = list(dict.fromkeys(row["program"] for row in table))
     columns = 3
+    top, below = drawing.subfigures(2, 1, height_ratios=[0.3, SIZE[1] - 0.3])
     for place, name in enumerate(names):
-        axes = drawing.add_subplot(-(-len(names) // columns), columns, place + 1)
+        axes = below.add_subplot(-(-len(names) // columns), columns, place + 1)
         own = [row for row in table if row["program"] == name]
         where = [row["superpages"] for row in own]
-        axes.plot(where, [row["exact_pmb"] for row in own], "s", color=marks.GREY, markersize=9, label="exact")
-        axes.plot(where, [row["predicted_pmb"] for row in own], "o", color=marks.BLUE, markersize=5, label="predicted")
+        for side, colour, marker, size in (
+            ("exact", marks.GREY, "s", 9),
+            ("predicted", marks.BLUE, "o", 5),
+        ):
+            pmb = [row[f"{side}_pmb"] for row in own]
+            axes.plot(where, pmb, marker, color=colour, markersize=size, label=side)
         axes.set(title=name, ylim=(-8, 112), xlim=(0, 1.25 * max(where)))
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(nbins=5, integer=True))
         if place % columns == 0:
             axes.set_ylabel("PMB, %")
         if place >= len(names) - columns:
             axes.set_xlabel("superpages")
-    drawing.axes[0].legend(loc="lower left", fontsize=8)
+    fill_legend(top, below.axes[0], 2)
 
 
 def says(table):

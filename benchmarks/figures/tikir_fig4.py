@@ -4,7 +4,7 @@
 import re
 
 from evaluation import numa
-from evaluation.bars import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
+from evaluation.bars import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, fill_legend
 
 NAME = "tikir-fig4-fig5"
 SECTION = numa.SECTION
@@ -57,44 +57,56 @@ def rows(results, mode):
     return found + [{"page": page, "node_without": a - 1, "node_with": b - 1} for page, a, b in touched]
 
 
-def draw(drawing, table):
+def draw_map(axes, pages, what):
+    """Draws a cell for each page, in the colour of its node."""
     from matplotlib import colors  # pylint: disable=import-outside-toplevel
 
-    palette = colors.ListedColormap(COLOURS)
-    pages = [row for row in table if "page" in row]
-    parts = drawing.subfigures(2, 1, height_ratios=[3, 2])
-    for axes, what, title in zip(
-        parts[0].subplots(1, 2), ("node_without", "node_with"), ("without migration", "with " "migration, at the end")
-    ):
-        cells = [row[what] + 1 for row in pages]
-        cells += [0] * (-len(cells) % COLUMNS)
-        axes.imshow(
-            [cells[at : at + COLUMNS] for at in range(0, len(cells), COLUMNS)],
-            cmap=palette,
-            vmin=0,
-            vmax=len(COLOURS) - 1,
-            interpolation="nearest",
-            aspect="auto",
-        )
-        axes.set_title(title)
-        axes.set_xticks([])
-        axes.set_yticks([])
-    moves = [row for row in table if "interval" in row]
+    cells = [row[what] + 1 for row in pages]
+    cells += [0] * (-len(cells) % COLUMNS)
+    axes.imshow(
+        [cells[at : at + COLUMNS] for at in range(0, len(cells), COLUMNS)],
+        cmap=colors.ListedColormap(COLOURS),
+        vmin=0,
+        vmax=len(COLOURS) - 1,
+        interpolation="nearest",
+        aspect="auto",
+        extent=(0, COLUMNS, len(cells) // COLUMNS, 0),
+    )
+    axes.set_xlabel("page in the row")
+    axes.set_xticks(range(0, COLUMNS + 1, 16))
+    axes.grid(False)
+
+
+def draw_moves(below, since, moves):
+    """Draws the pages moved to each node, in each interval and in all."""
     last = max(row["interval"] for row in moves)
-    nodes = sorted({row["node"] for row in moves})
-    below, since = parts[1].subplots(1, 2, width_ratios=[5, 1])
     bottom, total = [0] * last, 0
-    for node in nodes:
+    for node in sorted({row["node"] for row in moves}):
         own = [row["moved_to"] for row in moves if row["node"] == node]
-        below.bar(range(1, last + 1), own, bottom=bottom, color=COLOURS[node + 1], label=f"node {node}", width=0.9)
-        since.bar([0], [sum(own)], bottom=[total], color=COLOURS[node + 1])
+        style = {"color": COLOURS[node + 1]}
+        below.bar(range(1, last + 1), own, bottom=bottom, label=f"node {node}", width=0.9, **style)
+        since.bar([0], [sum(own)], bottom=[total], **style)
         bottom, total = [a + b for a, b in zip(bottom, own)], total + sum(own)
-    below.set_xlabel("interval")
-    below.set_ylabel("pages moved")
-    below.legend(ncols=2)
+    below.set(xlabel="interval", ylabel="pages moved", xlim=(0.5, last + 0.5))
     since.set_xticks([0], ["since the start"])
     for axes in (below, since):
         axes.grid(axis="x", visible=False)
+
+
+def draw(drawing, table):
+    pages = [row for row in table if "page" in row]
+    top, middle, bottom = drawing.subfigures(3, 1, height_ratios=[0.25, 3, 2])
+    panels = middle.subplots(1, 2, sharey=True)
+    for axes, what, title in (
+        (panels[0], "node_without", "without migration"),
+        (panels[1], "node_with", "with migration, at the end"),
+    ):
+        draw_map(axes, pages, what)
+        axes.set_title(title)
+    panels[0].set_ylabel(f"row of {COLUMNS} pages")
+    below, since = bottom.subplots(1, 2, width_ratios=[5, 1])
+    draw_moves(below, since, [row for row in table if "interval" in row])
+    fill_legend(top, below, len(COLOURS) - 1)
 
 
 def says(table):
