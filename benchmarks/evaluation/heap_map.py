@@ -12,6 +12,7 @@ import subprocess
 import bench_runs
 
 UNIT, PAGE = 2 << 20, 4096
+ATTEMPTS = 5
 PRESENT, ZERO_PAGE, HUGE = 1 << 3, 1 << 5, 1 << 6  # categories of PAGEMAP_SCAN
 SCAN_BYTES, REGIONS = 96, 4096
 SCAN = 3 << 30 | SCAN_BYTES << 16 | ord("f") << 8 | 16
@@ -60,16 +61,9 @@ def units_of(pid):
     return units
 
 
-def stop_at(command, line, environment, base_pages=False):
-    """Runs a program, stops it when it writes a line with this beginning to standard error, and
-    returns the units of its heap in the order of addresses: [base pages, superpage pages], in
-    4 KiB. With base_pages the kernel gives it no transparent superpage. Raises RuntimeError if the
-    program ends first."""
-
-    def prepare():
-        if base_pages and bench_runs.LIBC.prctl(bench_runs.PR_SET_THP_DISABLE, 1, 0, 0, 0):
-            raise OSError("the kernel has no PR_SET_THP_DISABLE")
-
+def stopped_units(command, line, environment, prepare):
+    """Returns the units of a run that is stopped at a line, as stop_at(); none if it ended before
+    the signal came. Raises RuntimeError if it does not write the line."""
     with subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
         command,
         stdin=subprocess.DEVNULL,
@@ -82,11 +76,28 @@ def stop_at(command, line, environment, base_pages=False):
         try:
             if not any(words.startswith(line) for words in child.stderr):
                 raise RuntimeError(f"{command[0]}: ended before it wrote: {line}")
-            child.send_signal(signal.SIGSTOP)
+            os.kill(child.pid, signal.SIGSTOP)  # send_signal() would reap a child that has ended
             os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            units = units_of(child.pid)
+            return units_of(child.pid)
+        except ProcessLookupError:  # it has no memory left
+            return {}
         finally:
             child.kill()
-    if not units:
-        raise RuntimeError(f"{command[0]}: ended before it was stopped")
-    return [units[number] for number in sorted(units)]
+
+
+def stop_at(command, line, environment, base_pages=False):
+    """Runs a program, stops it when it writes a line with this beginning to standard error, and
+    returns the units of its heap in the order of addresses: [base pages, superpage pages], in
+    4 KiB. With base_pages the kernel gives it no transparent superpage. On a busy machine the
+    program may end before it is stopped; then it runs again. Raises RuntimeError if it ended so in
+    all ATTEMPTS, or never writes the line; OSError as present() does."""
+
+    def prepare():
+        if base_pages and bench_runs.LIBC.prctl(bench_runs.PR_SET_THP_DISABLE, 1, 0, 0, 0):
+            raise OSError("the kernel has no PR_SET_THP_DISABLE")
+
+    for _ in range(ATTEMPTS):
+        units = stopped_units(command, line, environment, prepare)
+        if units:
+            return [units[number] for number in sorted(units)]
+    raise RuntimeError(f"{command[0]}: ended before it was stopped, {ATTEMPTS} times")
