@@ -99,5 +99,5 @@ expect_match out ' copy of a section '
 # A guest serves what has a site only. Every byte is copied: superpages at first touch.
 need_thp
 quietly "$FLANG" -O2 -fpass-plugin="$PLUGIN" -mllvm -smalloc-heap=guest t.f90 "${LINK_LIBRARY[@]}" -o with
-expect_status 0 env SMALLOC_CONF=heap:guest,stats:exit ./with
+expect_status 0 env SMALLOC_CONF=heap:guest,populate:always,stats:exit ./with
 expect_match err 'big objects at first touch on: .* thp 1[4-9],'
