@@ -51,6 +51,7 @@ constexpr long kFillingQuarters = 12;
 /// growth, and later.
 constexpr long kFillingPauses = 8, kPauseTimesLook = 20;
 constexpr unsigned kIdleIntervals = 50;
+constexpr long kKeepingNs = 100000000; ///< pause while only unused memory is kept
 // A collapse needs little, but other libraries' thread-local storage is included.
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
@@ -203,6 +204,7 @@ void *look(void *) {
       glance = kLongestGlanceNs;
       continue;
     }
+    const bool keeps = unless_paused([] { return g_work->give_back(); });
     if (anything_pending()) {
       idle = 0;
       unless_paused([] {
@@ -212,6 +214,9 @@ void *look(void *) {
       const uint64_t used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
       pause = next_pause(pause, static_cast<long>(used - used_before));
       used_before = used;
+    } else if (keeps) {
+      idle = 0;
+      pause = kKeepingNs;
     } else if (++idle == kIdleIntervals) {
       break;
     } else {
@@ -219,8 +224,8 @@ void *look(void *) {
     }
   }
   g_state.store(State::kNone, std::memory_order_release);
-  // A unit that became pending just now has seen a running thread and started none.
-  if (anything_pending() && !is_alone())
+  // A unit that became pending, or memory kept, just now has seen a running thread.
+  if ((anything_pending() || g_work->give_back()) && !is_alone())
     promotion_thread_wake(*g_work);
   return nullptr;
 }
@@ -260,6 +265,8 @@ void promotion_thread_wake(const PromotionWork &work) {
     g_state.store(State::kRefused, std::memory_order_release);
   errno = saved;
 }
+
+bool promotion_thread_runs() { return g_state.load(std::memory_order_relaxed) == State::kRunning; }
 
 void promotion_thread_hurry() {
   g_hurried.fetch_add(1);

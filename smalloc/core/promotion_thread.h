@@ -14,10 +14,14 @@ struct PromotionWork {
   bool (*watches_fills)();          ///< true if an object waits to be filled
   unsigned (*look_ahead)(bool all); ///< returns by how many sixteenths of a unit objects have grown
   void (*promote_by_time)();
+  /// Gives unused memory back that was kept for long enough. True: some is still kept, or may be.
+  bool (*give_back)();
 };
+/// True while the thread runs, or starts.
+bool promotion_thread_runs();
 /// Starts the thread unless it runs or could not be created. It looks 50 times a second, more often
-/// while an object is being filled. It ends when nothing has been pending for a second, or when the
-/// program's threads have ended. All signals are blocked in it. Callable from any thread; keeps
+/// while an object is being filled. It ends when nothing has been pending or kept for a second, or when
+/// the program's threads have ended. All signals are blocked in it. Callable from any thread; keeps
 /// errno. `work` must stay valid.
 void promotion_thread_wake(const PromotionWork &work);
 /// Ends the thread's present pause, if it runs: it should see the fill of a new object from the

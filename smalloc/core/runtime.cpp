@@ -202,6 +202,8 @@ void Runtime::configure_small_heaps() {
   small.make_room = [](uint64_t worth, unsigned wanted) {
     return g_runtime.big_.make_room_for(worth, wanted);
   };
+  small.note_growth = [](uint64_t bytes) { g_runtime.make_room_beside_heap(bytes); };
+  small.may_keep = [] { return g_runtime.keeps_unused(); };
   g_small.configure(region_, small);
   NodeHeaps::Config by_node;
   by_node.topology = [] { return g_placement.topology(); };

@@ -16,6 +16,7 @@
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/pages/broken_superpages.h"
 #include "smalloc/pages/mapped_ranges.h"
+#include "smalloc/process/resident_peak.h"
 #include "smalloc/process/run_costs.h"
 #include "smalloc/sites/site_accounts.h"
 #include "smalloc/small/bitmap_heap.h"
@@ -196,6 +197,9 @@ public:
   unsigned look_ahead(bool all);
   /// True if a big object waits to be filled.
   bool watches_fills() const;
+  bool give_back_idle();
+  bool keeps_unused() const;
+  void make_room_beside_heap(uint64_t bytes);
   /// True if a request without a site, of usual alignment, may go to jemalloc without another test
   /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come
   /// here.
@@ -357,6 +361,8 @@ private:
   void watch_forks();
   void note_fork(bool in_child);
   void wake_helper();
+  bool raises_peak(uint64_t bytes);
+  void make_room(uint64_t bytes);
   void forward_to_program_malloc();
   bool cache_is_known();
   void set_malloc_entry(bool from_cache);
@@ -391,6 +397,7 @@ private:
   /// Pool pages are being copied, between before_fork() and after_fork().
   bool forks_pool_pages_ = false;
   FirstTouchCost first_touch_cost_;
+  ResidentPeak resident_peak_;
   BigObjects big_;
   BrokenSuperpages broken_;
   MappedRanges mapped_;

@@ -92,8 +92,7 @@ void *Runtime::big_allocate(size_t bytes, size_t alignment, bool zero, FirstTouc
 
 void *Runtime::big_allocate(const BigRequest &request, SiteAccounts::Account account) {
   const Refusals before(counters());
-  if (g_small.keeps_unused())
-    g_small.purge();
+  make_room(request.bytes);
   void *p = big_.allocate(request);
   if (!p) {
     counters().fallbacks.add();
@@ -225,11 +224,12 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   // mlockall(MCL_FUTURE) all that the break moves over is resident at once.
   if (future_lock() == FutureLock::kNone && options_.pages != PageBacking::kBase &&
       !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed())
-    t_small.other_arena =
-        !joining_heap_.look(kLinux, p, bytes, requested, {g_next.malloc, g_next.free});
-  if (joining_heap_.has_grown())
+    t_small.other_arena = !joining_heap_.look(kLinux, p, bytes, requested, keeps_unused(),
+                                              {g_next.malloc, g_next.free});
+  if (joining_heap_.has_grown() &&
+      (!g_small.keeps_unused() || raises_peak(JoiningHeap::kGrowthBytes)))
     g_small.purge();
-  if (joining_heap_.waits())
+  if (joining_heap_.waits() || joining_heap_.is_large())
     wake_helper();
 }
 

@@ -71,9 +71,9 @@ static bool looks_now() {
   return true;
 }
 
-static constexpr PromotionWork kPromotionWork = {[] { return g_runtime.watches_fills(); },
-                                                 [](bool all) { return g_runtime.look_ahead(all); },
-                                                 [] { g_runtime.promote_by_time(); }};
+static constexpr PromotionWork kPromotionWork = {
+    [] { return g_runtime.watches_fills(); }, [](bool all) { return g_runtime.look_ahead(all); },
+    [] { g_runtime.promote_by_time(); }, [] { return g_runtime.give_back_idle(); }};
 
 /// Starts the helper thread if it is not running and has work. It has work under promoter:thread,
 /// under heap:auto with an object watched while it fills, or after a fork. A process with less than
@@ -85,7 +85,8 @@ void Runtime::wake_helper() {
                        counters().big_bytes_now.get() >= kLeastHelpedBytes;
   const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
                      counters().superpages_now.get() >= kLeastHelpedBytes / kSuperpageBytes;
-  const bool follows = joining_heap_.waits() && options_.promoter != Promoter::kCalls,
+  const bool keeps = joining_heap_.is_large() && options_.cache_bytes != 0,
+             follows = (joining_heap_.waits() || keeps) && options_.promoter != Promoter::kCalls,
              rows = g_small.main_pages().follows_fill() && options_.promoter != Promoter::kCalls;
   // A block of the new thread would lie at the end of malloc's heap, which could not be given back
   // below it. So the heap of small objects serves from now on.

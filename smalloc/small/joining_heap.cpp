@@ -15,11 +15,9 @@ namespace smalloc {
 /// others. So the other two get the values that the adaptation would reach.
 void JoiningHeap::set_step(size_t bytes) {
   step_ = bytes;
-  if (!mallopt)
-    return;
-  mallopt(M_TOP_PAD, static_cast<int>(bytes));
-  mallopt(M_TRIM_THRESHOLD, static_cast<int>(2 * bytes));
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  top_.set_pad(bytes);
+  if (mallopt)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
 /// Moves the break if the program is about to fill the last whole unit below it. Returns the break.
@@ -27,7 +25,8 @@ void JoiningHeap::set_step(size_t bytes) {
 /// malloc move the break now; it writes only the new end of the free memory. While the end of its
 /// heap has room, malloc does not join its fast bins. So a request of kJoinsBytes makes it join
 /// them, at each look that finds the program higher up.
-uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next) {
+uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, size_t bytes,
+                                  const NextMalloc &next) {
   const auto at = reinterpret_cast<uintptr_t>(p);
   const uintptr_t last = align_down(end, kSuperpageBytes);
   const bool rises = at > seen_ && at < end,
@@ -48,7 +47,7 @@ uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, size_t bytes, co
 }
 
 bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
-                       const Malloc &next) {
+                       bool may_keep, const NextMalloc &next) {
   if (!lock_.try_lock())
     return true;
   KeepErrno keep;
@@ -74,9 +73,30 @@ bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t re
     if (step_ < kMostStepBytes && data_limit() == UINT64_MAX &&
         end - first_ >= 2 * step_ * kStepsOfHeap)
       set_step(2 * step_);
+    const bool large = end - first_ >= HeapTop::kLeastBytes && data_limit() == UINT64_MAX;
+    large_.store(large, std::memory_order_relaxed);
+    if (!large || !may_keep)
+      top_.give_back();
+    else if (at < end)
+      top_.note_use(os.now_ns(), at + bytes, end, next);
   }
   lock_.unlock();
   return !outside;
+}
+
+void JoiningHeap::give_back_top(uint64_t bytes, const NextMalloc &next) {
+  if (!top_.keeps() || !lock_.try_lock())
+    return;
+  top_.give_back(bytes, next);
+  lock_.unlock();
+}
+
+bool JoiningHeap::give_back_idle_top(const OsHooks &os) {
+  if (!top_.keeps() || !lock_.try_lock())
+    return top_.keeps();
+  const bool keeps = top_.give_back_if_idle(os.now_ns());
+  lock_.unlock();
+  return keeps;
 }
 
 /// True if the program has written most of a unit. `by_contents`: the unit is on a superpage,

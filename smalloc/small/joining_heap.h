@@ -21,6 +21,7 @@
 #include "smalloc/base/units.h"
 #include "smalloc/os/os_hooks.h"
 #include "smalloc/pages/first_touch_cost.h"
+#include "smalloc/small/heap_top.h"
 
 #include <atomic>
 
@@ -56,15 +57,22 @@ public:
   }
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
-  struct Malloc {
-    void *(*malloc)(size_t);
-    void (*free)(void *);
-  };
   /// Reads the break and advises the new part of the heap. `p`: what malloc has returned for
   /// `bytes` bytes, or nullptr. `requested`: bytes that this thread has requested since its last
-  /// look. False: malloc serves the thread from another arena, which has no heap below the break.
+  /// look. `may_keep`: the free top may be kept, since the helper thread runs and calls
+  /// give_back_idle_top(). False: malloc serves the thread from another arena, which has no heap
+  /// below the break.
   SMALLOC_COLD bool look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
-                         const Malloc &next);
+                         bool may_keep, const NextMalloc &next);
+
+  /// True if the heap is so large that its free top should be kept (HeapTop).
+  bool is_large() const { return large_.load(std::memory_order_relaxed); }
+  bool keeps_top() const { return top_.keeps(); }
+  /// Gives at least `bytes` of the heap's free top back to the kernel, unless another thread is in
+  /// look().
+  void give_back_top(uint64_t bytes, const NextMalloc &next);
+  /// Gives it back if no request came for HeapTop::kKeptNs. Returns keeps_top().
+  bool give_back_idle_top(const OsHooks &os);
 
   /// Follows the fill of objects that the program has requested all before it fills the first, and
   /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
@@ -104,7 +112,7 @@ private:
   void note_trim(uintptr_t end);
   void follow_from(uintptr_t unit);
   void note_filled(uintptr_t unit);
-  uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const Malloc &next);
+  uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const NextMalloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kMostWithoutJoining = 1024, kJoinsBytes = 4096;
   /// Units of which one is a probe, while superpages hold zeros.
@@ -112,6 +120,8 @@ private:
   /// Consecutive looks that find the program higher up in the last unit. A unit has at most eight.
   static constexpr unsigned kMovesAt = 3;
   SpinLock lock_;
+  HeapTop top_;
+  std::atomic<bool> large_{false};
   unsigned rises_ = 0;
   size_t requested_ = 0; ///< by all threads, until the steps are set
   uintptr_t seen_ = 0;   ///< what malloc had returned at the last look

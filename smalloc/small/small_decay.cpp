@@ -4,11 +4,12 @@
 // decay (1 s, in steps), but reads the clock only once in a thousand of its slower calls. A program
 // that frees nearly everything and then allocates little would keep them. So libsmalloc runs the
 // decay at a thread's events (every MiB allocated, every MiB freed), at most once in kTickNs.
-// A heap that has emptied returns all unused pages at once, since the program may never call again.
-// Emptied means: more pages are unused than used, and more than cache: allows. A program may free
-// and request as much again and again, as for one frame after the other. Once it has needed the
-// pages again within the decay time, they are kept for that time. A superpage that comes back from
-// the kernel may cost more than 512 base pages (pages/first_touch_cost.h).
+// A heap that has emptied keeps its unused pages for the decay time while the helper thread runs,
+// which then returns them. A program may free and request as much again and again, as for one frame
+// after the other, and a superpage that comes back from the kernel may cost more than 512 base pages
+// (pages/first_touch_cost.h). Without the helper thread it returns them at once, since the program
+// may never call again, unless the program has needed such pages again before. Emptied means: more
+// pages are unused than used, and more than cache: allows.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/small/node_heaps.h"
@@ -45,8 +46,9 @@ void SmallHeap::purge() {
   jepriv_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // MALLCTL_ARENAS_ALL
 }
 
-/// True if the program will probably need the pages of the emptied heap again: it did so after the
-/// heap had emptied before, within kKeptNs. Threads may overwrite each other's values: then pages
+/// True if the pages of the emptied heap are kept. The helper thread gives them back after kKeptNs.
+/// Without it the program may never call again; then they are kept only if it needed such pages
+/// again within kKeptNs after the heap had emptied before. Threads may overwrite each other's values: then pages
 /// are kept once more, or once less.
 bool SmallHeap::keeps_emptied(uint64_t now, size_t active, size_t dirty) {
   const uint64_t since = now - emptied_ns_.load(std::memory_order_relaxed);
@@ -54,12 +56,20 @@ bool SmallHeap::keeps_emptied(uint64_t now, size_t active, size_t dirty) {
     return since <= kKeptNs;
   const size_t left = left_pages_.load(std::memory_order_relaxed),
                unused = unused_pages_.load(std::memory_order_relaxed);
-  const bool again = unused != 0 && since <= kKeptNs && active + dirty >= left + unused / 2;
+  const bool again = (config_.may_keep && config_.may_keep()) ||
+                     (unused != 0 && since <= kKeptNs && active + dirty >= left + unused / 2);
   emptied_ns_.store(now, std::memory_order_relaxed);
   left_pages_.store(active, std::memory_order_relaxed);
   unused_pages_.store(dirty, std::memory_order_relaxed);
   kept_.store(again, std::memory_order_relaxed);
   return again;
+}
+
+bool SmallHeap::give_back_emptied() {
+  if (kept_.load(std::memory_order_relaxed) &&
+      region_->os().now_ns() > emptied_ns_.load(std::memory_order_relaxed) + kKeptNs)
+    purge();
+  return kept_.load(std::memory_order_relaxed);
 }
 
 void SmallHeap::look(jemalloc_thread *tsd, bool freed, unsigned events) {

@@ -151,6 +151,7 @@ bool SmallHeap::start() {
   main_config.first_touch = config_.first_touch;
   main_config.idle_percent = config_.idle_percent;
   main_config.make_room = config_.make_room;
+  main_config.note_growth = config_.note_growth;
   main_config.cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
   main_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
   bool ok = main_.init(*region_, main_config);

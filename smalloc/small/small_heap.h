@@ -61,6 +61,10 @@ public:
     uint64_t cache_bytes = 0;              ///< the setting cache:
     /// See SmallPages::Config.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
+    void (*note_growth)(uint64_t bytes) = nullptr;
+    /// True if an emptied heap may keep its unused pages for a second: the helper thread will call
+    /// give_back_emptied(). nullptr: false.
+    bool (*may_keep)() = nullptr;
     /// Drop this library's file pages after the start; false: its code is no file mapping
     /// (text:on).
     bool drop_file_pages = true;
@@ -121,8 +125,10 @@ public:
   void tick(jemalloc_thread *tsd, bool freed) { look(tsd, freed, ++t_small.looks); }
   /// Purges the unused pages of all arenas. jemalloc does not report how many.
   void purge();
-  /// True if unused pages of an emptied heap are kept, since the program has needed them again
-  /// before. A big object would raise the peak of the process' memory beside them.
+  /// Purges pages that an emptied heap has kept for a second. Returns keeps_unused().
+  bool give_back_emptied();
+  /// True if unused pages of an emptied heap are kept. Other memory could raise the peak of the
+  /// process' memory beside them.
   bool keeps_unused() const { return kept_.load(std::memory_order_relaxed); }
   /// Calls purge() after it has emptied the calling thread's caches, and tries the pages again that
   /// the kernel refused before.

@@ -240,6 +240,13 @@ void SmallPages::update(Area &area, UnitIndex index) {
 }
 
 bool SmallPages::commit(char *start, size_t bytes) {
+  if (config_.note_growth) {
+    const uint64_t grown = grown_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (grown >= kNotedBytes) {
+      grown_bytes_.store(0, std::memory_order_relaxed);
+      config_.note_growth(grown);
+    }
+  }
   char *advised = nullptr;
   use(start, bytes, advised);
   // The program will touch it: populating it measures what that costs.

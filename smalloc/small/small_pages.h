@@ -42,6 +42,8 @@ public:
     /// Called when the budget is used up. True: a heap whose superpages are worth clearly less has
     /// given some up. nullptr: no other heap gives any up.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
+    /// Called before each kNotedBytes that become resident, from inside jemalloc. nullptr: not.
+    void (*note_growth)(uint64_t bytes) = nullptr;
     /// Nullptr: superpages at first touch are never too expensive.
     FirstTouchCost *first_touch = nullptr;
     /// Returns the CPU time of the process so far. The measured cost of all collapses stays within
@@ -222,6 +224,8 @@ private:
   UnitIndex given_end_ = 0;
   /// The program had touched 7/8 of what it freed lately.
   std::atomic<bool> frees_dense_{false};
+  std::atomic<uint64_t> grown_bytes_{0}; ///< made usable since the last note_growth()
+  static constexpr uint64_t kNotedBytes = kSuperpageBytes;
   std::atomic<unsigned> growths_{0}; ///< growths that were due for superpages at first touch
   /// The last one found superpages that look empty; superpages that looked so were filled with
   /// zeros. Both without a lock: a lost update costs a probe.

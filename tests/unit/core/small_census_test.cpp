@@ -15,6 +15,7 @@
 namespace {
 unsigned g_questions;                ///< calls about slabs
 unsigned g_decays, g_purges;         ///< purges: all at once
+unsigned g_purges_all;               ///< calls of mallctl for all arenas
 size_t g_active, g_dirty;            ///< pages of the arena
 unsigned g_from_cache, g_from_arena; ///< objects
 bool g_starts;                       ///< the fake can create arenas
@@ -37,6 +38,7 @@ int jepriv_mallctl(const char *name, void *out, size_t *, void *in, size_t) {
     g_questions++;
     *static_cast<unsigned *>(out) = kClasses;
   }
+  g_purges_all += strcmp(name, "arena.4096.purge") == 0;
   if (strcmp(name, "arena.0.retain_grow_limit") == 0)
     g_growth = *static_cast<size_t *>(in);
   if (strcmp(name, "experimental.arenas_create_ext") == 0) {
@@ -117,7 +119,7 @@ struct SmallCensusTest : testing::Test {
     std::construct_at(&g_small);
     g_small.configure(region, heap_config);
     t_small = {};
-    g_questions = g_decays = g_purges = g_from_cache = g_from_arena = 0;
+    g_questions = g_decays = g_purges = g_purges_all = g_from_cache = g_from_arena = 0;
     g_growth = 0;
     g_starts = true;
     g_while_starting = nullptr;
@@ -211,6 +213,35 @@ TEST_F(SmallCensusTest, AHeapThatFillsAgainKeepsItsPages) {
   ASSERT_TRUE(g_small.keeps_unused());
   g_small.purge();
   EXPECT_FALSE(g_small.keeps_unused());
+}
+
+// The helper thread runs: an emptied heap keeps its pages for a second. It gives them back then, by
+// a call of the helper thread or of the program.
+TEST_F(SmallCensusTest, AHeapKeepsItsPagesForASecondBesideTheHelperThread) {
+  SmallHeap::Config config;
+  config.may_keep = [] { return true; };
+  config.drop_file_pages = false;
+  g_small.configure(region, config);
+  ASSERT_TRUE(g_small.start());
+  const auto frees = [&](size_t active, size_t dirty) {
+    g_active = active, g_dirty = dirty;
+    FakeOs::clock_ns += kSecond / 10;
+    g_small.tick(nullptr, true);
+    return g_purges;
+  };
+  EXPECT_EQ(frees(1000, 6000), 0u);
+  EXPECT_TRUE(g_small.give_back_emptied());
+  FakeOs::clock_ns += kSecond / 2;
+  EXPECT_TRUE(g_small.give_back_emptied());
+  EXPECT_EQ(g_purges_all, 0u);
+  FakeOs::clock_ns += kSecond;
+  EXPECT_FALSE(g_small.give_back_emptied());
+  EXPECT_EQ(g_purges_all, 1u);
+  EXPECT_EQ(frees(9000, 0), 0u);
+  EXPECT_EQ(frees(1000, 6000), 0u);
+  EXPECT_TRUE(g_small.keeps_unused());
+  FakeOs::clock_ns += kSecond;
+  EXPECT_EQ(frees(1000, 6000), 1u);
 }
 
 TEST_F(SmallCensusTest, AHeapThatCannotStartIsNeverAsked) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runtime_unused.cpp decides for how long memory that the program has freed is kept for the next
+// objects: the free top of malloc's heap (small/heap_top.h) and the unused pages of an emptied heap
+// of small objects (small/small_decay.cpp). The helper thread gives them back after a second. They
+// are given back sooner if other memory would raise the peak of the process beside them.
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/core/promotion_thread.h"
+#include "smalloc/core/runtime.h"
+#include "smalloc/process/process_memory.h"
+
+namespace smalloc {
+
+/// True if unused memory may be kept for a while: the helper thread will give it back.
+bool Runtime::keeps_unused() const { return options_.cache_bytes != 0 && promotion_thread_runs(); }
+
+/// True if `bytes` more would raise the peak of the process' memory.
+bool Runtime::raises_peak(uint64_t bytes) {
+  KeepErrno keep;
+  return resident_peak_.would_rise(process_memory(kLinux).anonymous_bytes, bytes);
+}
+
+/// Gives kept unused memory back if `bytes` more would raise the peak of the process' memory.
+void Runtime::make_room(uint64_t bytes) {
+  if ((!g_small.keeps_unused() && !joining_heap_.keeps_top()) || !raises_peak(bytes))
+    return;
+  if (g_small.keeps_unused())
+    g_small.purge();
+  joining_heap_.give_back_top(bytes, {g_next.malloc, g_next.free});
+}
+
+/// Acts as make_room(bytes), for a caller inside jemalloc, which cannot purge.
+void Runtime::make_room_beside_heap(uint64_t bytes) {
+  if (joining_heap_.keeps_top() && raises_peak(bytes))
+    joining_heap_.give_back_top(bytes, {g_next.malloc, g_next.free});
+}
+
+/// Gives back what was kept for long enough. For the helper thread, which ends soon after false.
+bool Runtime::give_back_idle() {
+  if (!g_small.keeps_unused() && !joining_heap_.keeps_top())
+    return false;
+  resident_peak_.note(process_memory(kLinux).anonymous_bytes);
+  const bool small = g_small.give_back_emptied(), top = joining_heap_.give_back_idle_top(kLinux);
+  return small || top;
+}
+
+} // namespace smalloc
