@@ -20,9 +20,9 @@ struct PromotionWork {
 /// True while the thread runs, or starts.
 bool promotion_thread_runs();
 /// Starts the thread unless it runs or could not be created. It looks 50 times a second, more often
-/// while an object is being filled. It ends when nothing has been pending or kept for a second, or when
-/// the program's threads have ended. All signals are blocked in it. Callable from any thread; keeps
-/// errno. `work` must stay valid.
+/// while an object is being filled. It ends when nothing has been pending or kept for a second, or
+/// when the program's threads have ended. All signals are blocked in it. Callable from any thread;
+/// keeps errno. `work` must stay valid.
 void promotion_thread_wake(const PromotionWork &work);
 /// Ends the thread's present pause, if it runs: it should see the fill of a new object from the
 /// beginning. Callable from any thread; keeps errno. Costs one system call while the thread sleeps,

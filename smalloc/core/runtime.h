@@ -137,31 +137,63 @@ public:
     return bytes < kSuperpageBytes &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & (kSmall | kOthers)) == kSmall;
   }
-  /// True if requests of this size at sites of varying sizes go where freed neighbours are joined:
-  /// to the bitmap heap, or to the program's malloc if that serves the thread below the break.
-  static bool joins(size_t bytes) {
-    return JoiningHeap::takes(bytes) &&
-           !(bytes <= BitmapHeap::kMostBytes ? t_small.no_bitmap : t_small.other_arena);
+  /// True if the request may be for a row of a matrix: the thread has lately requested this size.
+  /// Then the program's malloc serves it, whose headers keep the rows from sharing few sets of the
+  /// caches. Requests of changing sizes are faster in the classes.
+  static bool repeats(size_t bytes) {
+    return bytes - JoiningHeap::kLeastRowBytes <=
+               JoiningHeap::kMostCachedBytes - JoiningHeap::kLeastRowBytes &&
+           t_small.sizes[size_slot(bytes)] == bytes && !t_small.other_arena;
   }
+  /// Notes the size of a request that repeats() has denied.
+  static void note_size(size_t bytes) {
+    if (bytes - JoiningHeap::kLeastRowBytes <=
+        JoiningHeap::kMostCachedBytes - JoiningHeap::kLeastRowBytes)
+      t_small.sizes[size_slot(bytes)] = static_cast<uint32_t>(bytes);
+  }
+  /// True if the bitmap heap serves requests of this size at sites of varying sizes.
+  static bool is_for_bitmap(size_t bytes) {
+    return bytes <= BitmapHeap::kMostBytes && JoiningHeap::takes(bytes) && !t_small.no_bitmap &&
+           !repeats(bytes);
+  }
+  /// True if the program's malloc serves them, and the thread below the break.
+  static bool is_for_malloc(size_t bytes) {
+    return repeats(bytes) ||
+           (bytes > BitmapHeap::kMostBytes && JoiningHeap::takes(bytes) && !t_small.other_arena);
+  }
+  /// True if they go where freed neighbours are joined.
+  static bool joins(size_t bytes) { return is_for_bitmap(bytes) || is_for_malloc(bytes); }
   static bool joins(const smalloc_cell *cell, size_t bytes) {
     return bytes < kSuperpageBytes && joins(bytes) &&
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
-  /// True if the request goes there from any caller. Not for zeroed memory: glibc's calloc writes
-  /// all that it has not just got from the kernel.
-  bool joins_by_size(size_t bytes) const {
-    return JoiningHeap::takes_any(bytes) && !t_small.other_arena &&
-           strategy_ == HeapStrategy::kAuto && !g_accounts.tracks_small();
+  /// True if the request goes there from any caller. Zeroed memory only up to the size that
+  /// jemalloc writes as well: of a larger object the program may leave pages untouched.
+  bool joins_by_size(size_t bytes, bool zero = false) const {
+    return (repeats(bytes) || (JoiningHeap::takes_any(bytes) && !t_small.other_arena)) &&
+           (!zero || bytes <= kMostJoinedZeroed) && strategy_ == HeapStrategy::kAuto &&
+           !g_accounts.tracks_small();
   }
+  static constexpr size_t kMostJoinedZeroed = 14336; ///< jemalloc's largest class in slabs
   /// Allocates where freed neighbours are joined: small objects in the bitmap heap, others in the
   /// program's malloc. `cell`: nullptr for a request without a site. nullptr: no memory. When a
   /// thread has requested JoiningHeap::kLookBytes, they are counted for the calling site.
   /// REQUIRES: joins(cell, bytes).
   void *joining_allocate(smalloc_cell *cell, size_t bytes) {
-    void *p = bytes <= BitmapHeap::kMostBytes ? g_bitmap_heap.take_cached(bytes) : nullptr;
+    return cell && is_for_bitmap(bytes) ? bitmap_or_other(cell, bytes)
+                                        : joining_allocate_slowly(cell, bytes, nullptr);
+  }
+  /// Acts as joining_allocate(). REQUIRES: is_for_bitmap(bytes).
+  void *bitmap_or_other(smalloc_cell *cell, size_t bytes) {
+    note_size(bytes);
+    void *p = g_bitmap_heap.take_cached(bytes);
     return SMALLOC_LIKELY(p != nullptr) && SMALLOC_LIKELY(count_joined(bytes))
                ? p
                : joining_allocate_slowly(cell, bytes, p);
+  }
+  void *joining_allocate(smalloc_cell *cell, size_t bytes, bool zero) {
+    void *p = joining_allocate(cell, bytes);
+    return p && zero ? memset(p, 0, bytes) : p;
   }
   /// Serves a request of a site. nullptr: the program's malloc has to serve.
   void *site_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero);
@@ -207,6 +239,7 @@ public:
     const size_t left = t_small.any_bytes, spent = max_of(bytes, kLeastDirectBytes);
     if (SMALLOC_UNLIKELY(spent >= left) || joins_by_size(bytes))
       return false;
+    note_size(bytes);
     t_small.any_bytes = left - spent;
     return true;
   }
@@ -346,6 +379,9 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
+  static unsigned size_slot(size_t bytes) {
+    return static_cast<unsigned>(bytes / 16 % (sizeof t_small.sizes / sizeof *t_small.sizes));
+  }
   /// Counts bytes of joining_allocate(). False: a look is due.
   static bool count_joined(size_t bytes) {
     t_small.joined_bytes += static_cast<uint32_t>(bytes);

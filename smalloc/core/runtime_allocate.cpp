@@ -117,6 +117,7 @@ void Runtime::warn_of_fallback() {
 }
 
 void *Runtime::small_allocate(size_t bytes, size_t alignment, bool zero, smalloc_cell *cell) {
+  note_size(bytes);
   void *p;
   if (SMALLOC_LIKELY(alignment <= 16))
     p = zero ? g_small.allocate_zeroed(bytes) : g_small.allocate(bytes);
@@ -239,13 +240,15 @@ void *Runtime::joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *c
   void *p = cached;
   bool ours = true;
   if (!p) {
-    if (bytes <= BitmapHeap::kMostBytes && !(p = bitmap_allocate(bytes)) &&
+    if (cell && is_for_bitmap(bytes) && !(p = bitmap_allocate(bytes)) &&
         SMALLOC_UNLIKELY(t_small.no_bitmap))
       if (void *q = site_allocate(cell, bytes, kMallocAlignment, false))
         return q; // and later requests do not come here
     ours = p != nullptr;
-    if (!ours)
+    if (!ours) {
+      note_size(bytes);
       p = g_next.malloc(bytes);
+    }
     if (count_joined(bytes))
       return p;
   }
@@ -258,8 +261,7 @@ void *Runtime::joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *c
 /// the next call on.
 void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignment, bool zero) {
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  // The classes serve unusual alignments and zeroed memory. malloc's calloc would write all pages
-  // of a large object, which the program may leave empty.
+  // The classes serve unusual alignments, and other zeroed memory.
   if (!zero && alignment <= kMallocAlignment && joins(cell, bytes))
     return joining_allocate(cell, bytes);
   if (bytes < kSuperpageBytes && alignment <= kSuperpageBytes) {
@@ -269,8 +271,8 @@ void *Runtime::process_allocate(smalloc_cell *cell, size_t bytes, size_t alignme
     if (placed)
       if (void *p = placed_allocate(bytes, alignment, zero, cell))
         return p;
-    if (joins_by_size(bytes) && !zero && alignment <= kMallocAlignment)
-      return joining_allocate(cell, bytes);
+    if (joins_by_size(bytes, zero) && alignment <= kMallocAlignment)
+      return joining_allocate(cell, bytes, zero);
     g_small.main_pages().lower_reach(0);
     void *p = small_allocate(bytes, alignment, zero, cell);
     if (!p)

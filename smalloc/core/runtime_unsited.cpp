@@ -19,18 +19,29 @@
 #include <unistd.h>
 
 namespace smalloc {
-static_assert(JoiningHeap::kMostCachedBytes == kMostCached);
+static_assert(JoiningHeap::kMostCachedBytes == kMostCached &&
+              JoiningHeap::kLeastRowBytes <= kMostCachedLookup);
+
+/// Returns the limits of requests that the thread's cache may serve without another test: those
+/// that jemalloc's table knows, and larger ones. Under heap:auto only those that are no rows.
+static void cache_limits(HeapStrategy strategy, size_t &below, size_t &larger_below) {
+  const bool rows = strategy == HeapStrategy::kAuto;
+  below = rows ? JoiningHeap::kLeastRowBytes : kMostCachedLookup + 1;
+  larger_below = rows ? 0 : kMostCached + 1;
+}
+
 /// Lets every request of usual alignment use the thread's cache, and this thread's others go to
 /// jemalloc for a while.
 void Runtime::arm_any() {
   const bool packs = g_small.packs();
   t_small.any_bytes = packs ? 0 : kDirectBytes;
   const bool cached = cache_is_known() && !packs;
-  const size_t below = cached ? kMostCachedLookup + 1 : 0;
+  size_t below = 0, larger_below = 0;
+  if (cached)
+    cache_limits(strategy_, below, larger_below);
   if (SMALLOC_UNLIKELY(g_malloc_entry.cached_below.load(std::memory_order_relaxed) != below)) {
     g_malloc_entry.cached_below.store(below, std::memory_order_relaxed);
-    g_malloc_entry.larger_cached_below.store(cached ? kMostCached + 1 : 0,
-                                             std::memory_order_relaxed);
+    g_malloc_entry.larger_cached_below.store(larger_below, std::memory_order_relaxed);
   }
 }
 
@@ -41,9 +52,11 @@ bool Runtime::cache_is_known() {
       !cache_looked_at_.exchange(true)) {
     const bool known = thread_cache_is_known([](const void *p) { return g_range.contains(p); });
     cache_known_.store(known);
-    g_malloc_entry.direct_below.store(known ? kMostCachedLookup + 1 : 0, std::memory_order_relaxed);
-    g_malloc_entry.larger_direct_below.store(known ? kMostCached + 1 : 0,
-                                             std::memory_order_relaxed);
+    size_t below = 0, larger_below = 0;
+    if (known)
+      cache_limits(strategy_, below, larger_below);
+    g_malloc_entry.direct_below.store(below, std::memory_order_relaxed);
+    g_malloc_entry.larger_direct_below.store(larger_below, std::memory_order_relaxed);
     // The lookup has run code of jemalloc's control interface.
     if (!options_.text_on_superpages)
       drop_own_file_pages();
@@ -231,8 +244,8 @@ void *Runtime::any_allocate(size_t bytes, size_t alignment, bool zero, const voi
   if (!big) {
     if (SMALLOC_UNLIKELY(g_small.is_starting()) && !wait_for_start())
       return nullptr;
-    if (joins_by_size(bytes) && !zero && alignment <= kMallocAlignment)
-      return joining_allocate(nullptr, bytes);
+    if (joins_by_size(bytes, zero) && alignment <= kMallocAlignment)
+      return joining_allocate(nullptr, bytes, zero);
     g_small.main_pages().lower_reach(0); // every full unit may be collapsed
     p = small_allocate(bytes, alignment, zero);
   } else if (strategy_ == HeapStrategy::kSuperpage) {

@@ -239,7 +239,8 @@ struct MallocEntry {
   /// Smaller requests may come from the thread cache: libsmalloc's heaps serve all of them, and the
   /// site does not matter.
   std::atomic<size_t> cached_below{0};
-  /// The same limit for requests above kMostCachedLookup.
+  /// The same limit for requests above kMostCachedLookup. 0 under heap:auto, where some of them are
+  /// not served by size classes (Runtime::repeats()).
   std::atomic<size_t> larger_cached_below{0};
   /// The same limits for requests of direct sites.
   std::atomic<size_t> direct_below{0}, larger_direct_below{0};

@@ -47,6 +47,7 @@ __attribute__((noinline)) void *fill_at_direct(size_t bytes) {
   smalloc::Runtime::disarm_if_absurd(bytes);
   if (SMALLOC_UNLIKELY(g_runtime.joins_by_size(bytes)))
     return g_runtime.joining_allocate(nullptr, bytes);
+  smalloc::Runtime::note_size(bytes);
   return bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)
              ? jepriv_malloc_default(bytes)
              : jepriv_malloc(bytes);
@@ -64,6 +65,9 @@ __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *other
 }
 /// Serves a site whose sizes vary from the heap that joins neighbours. Separate, so that the path
 /// through the thread's cache saves no register.
+__attribute__((noinline)) void *allocate_in_bitmap(smalloc_cell *cell, size_t bytes) {
+  return g_runtime.bitmap_or_other(cell, bytes);
+}
 __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t bytes) {
   return bytes < smalloc::kSuperpageBytes ? g_runtime.joining_allocate(cell, bytes)
                                           : allocate_at_direct(bytes, cell);
@@ -79,7 +83,9 @@ __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *c
 /// threads but the main one.
 inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
-    if (smalloc::Runtime::joins(bytes))
+    if (smalloc::Runtime::is_for_bitmap(bytes))
+      return allocate_in_bitmap(cell, bytes);
+    if (smalloc::Runtime::is_for_malloc(bytes))
       return allocate_at_joining(cell, bytes);
     if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
       return allocate_at_direct(bytes, cell);
@@ -108,14 +114,16 @@ SMALLOC_EXPORT void *__smalloc_v1_calloc(size_t count, size_t bytes, smalloc_cel
   if (__builtin_mul_overflow(count, bytes, &total))
     return nullptr;
   const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
-  // Like __smalloc_v1_small, which returns no zeroed memory. The classes serve all sizes: the
-  // joining heaps serve no zeroed memory.
+  // Like __smalloc_v1_small, which returns no zeroed memory.
   if (word & (SMALLOC_CELL_DIRECT | SMALLOC_CELL_JOINS)) {
     if (SMALLOC_LIKELY(smalloc::Runtime::may_be_direct(total))) {
       if (SMALLOC_LIKELY(total < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
         if (void *p = smalloc::take_from_thread_cache(total))
           return memset(p, 0, total);
       smalloc::Runtime::disarm_if_absurd(total);
+      if (g_runtime.joins_by_size(total, /*zero=*/true))
+        return g_runtime.joining_allocate(nullptr, total, /*zero=*/true);
+      smalloc::Runtime::note_size(total);
       return jepriv_calloc(1, total);
     }
   } else if (smalloc::Runtime::bypasses_heaps(cell, total)) {

@@ -6,10 +6,10 @@
 // decay at a thread's events (every MiB allocated, every MiB freed), at most once in kTickNs.
 // A heap that has emptied keeps its unused pages for the decay time while the helper thread runs,
 // which then returns them. A program may free and request as much again and again, as for one frame
-// after the other, and a superpage that comes back from the kernel may cost more than 512 base pages
-// (pages/first_touch_cost.h). Without the helper thread it returns them at once, since the program
-// may never call again, unless the program has needed such pages again before. Emptied means: more
-// pages are unused than used, and more than cache: allows.
+// after the other, and a superpage that comes back from the kernel may cost more than 512 base
+// pages (pages/first_touch_cost.h). Without the helper thread it returns them at once, since the
+// program may never call again, unless the program has needed such pages again before. Emptied
+// means: more pages are unused than used, and more than cache: allows.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/small/node_heaps.h"
@@ -48,8 +48,8 @@ void SmallHeap::purge() {
 
 /// True if the pages of the emptied heap are kept. The helper thread gives them back after kKeptNs.
 /// Without it the program may never call again; then they are kept only if it needed such pages
-/// again within kKeptNs after the heap had emptied before. Threads may overwrite each other's values: then pages
-/// are kept once more, or once less.
+/// again within kKeptNs after the heap had emptied before. Threads may overwrite each other's
+/// values: then pages are kept once more, or once less.
 bool SmallHeap::keeps_emptied(uint64_t now, size_t active, size_t dirty) {
   const uint64_t since = now - emptied_ns_.load(std::memory_order_relaxed);
   if (kept_.load(std::memory_order_relaxed))

@@ -40,6 +40,9 @@ struct SmallThread {
   /// The program's malloc serves this thread from an arena without superpages (JoiningHeap).
   bool other_arena;
   bool no_bitmap; ///< the bitmap heap does not serve this thread
+  /// Sizes from JoiningHeap::kLeastRowBytes on that the thread has requested lately; see
+  /// Runtime::repeats().
+  uint32_t sizes[8];
   /// Bytes that the thread may still request before it looks again at the process' size, while that
   /// is small (Runtime::stays_small); 0: it has not looked yet.
   uint32_t early_left;
