@@ -149,7 +149,7 @@ public:
   static void note_size(size_t bytes) {
     if (bytes - JoiningHeap::kLeastRowBytes <=
         JoiningHeap::kMostCachedBytes - JoiningHeap::kLeastRowBytes)
-      t_small.sizes[size_slot(bytes)] = static_cast<uint32_t>(bytes);
+      t_small.sizes[size_slot(bytes)] = static_cast<uint16_t>(bytes);
   }
   /// True if the bitmap heap serves requests of this size at sites of varying sizes.
   static bool is_for_bitmap(size_t bytes) {
