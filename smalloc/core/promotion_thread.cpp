@@ -34,6 +34,7 @@ const PromotionWork *g_work;
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
 std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is running
+std::atomic<bool> g_gives_back{false};              ///< in a look that gives memory back
 std::atomic<uint32_t> g_hurried{0};                 ///< calls of promotion_thread_hurry(); a futex
 std::atomic<bool> g_naps{false};                    ///< the thread waits for g_hurried to change
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
@@ -120,6 +121,16 @@ unsigned look_ahead(bool all) {
   return unless_paused([&] { return g_work->look_ahead(all); });
 }
 
+/// Returns true if unused memory is still kept.
+bool give_back() {
+  return unless_paused([] {
+    g_gives_back.store(true);
+    const bool keeps = g_work->give_back();
+    g_gives_back.store(false);
+    return keeps;
+  });
+}
+
 /// True if the program's threads have ended: then only this thread keeps the process alive.
 /// /proc/self/stat has the state of the first thread and the number of threads (proc(5)).
 bool is_alone() {
@@ -196,6 +207,7 @@ void *look(void *) {
   while (!is_alone()) {
     const bool fills = wait_for_fill(pause, hurried, glance), hurries = g_hurried.load() != hurried;
     hurried = g_hurried.load();
+    const bool keeps = give_back();
     if (look_ahead(/*all=*/true) || hurries) {
       look_ahead_of_fills();
       glance = kGlanceNs;
@@ -204,7 +216,6 @@ void *look(void *) {
       glance = kLongestGlanceNs;
       continue;
     }
-    const bool keeps = unless_paused([] { return g_work->give_back(); });
     if (anything_pending()) {
       idle = 0;
       unless_paused([] {
@@ -284,9 +295,12 @@ bool promotion_thread_pauses_for_fork() {
   const unsigned threads = thread_count();
   if (threads == 0 || threads > 2)
     return false;
-  constexpr unsigned kMostWaits = 8; // a look takes about 20 us, with a collapse longer
+  // A look takes about 20 us, with a collapse longer. Giving memory back takes milliseconds, and
+  // locks of heaps that the child needs.
+  constexpr unsigned kMostWaits = 8, kMostWaitsForMemory = 12500;
   g_paused.store(true);
-  for (unsigned i = 0; g_inside.load() && i < kMostWaits; i++)
+  for (unsigned i = 0;
+       g_inside.load() && i < (g_gives_back.load() ? kMostWaitsForMemory : kMostWaits); i++)
     sleep_ns(kFillingNs);
   return true;
 }
@@ -302,6 +316,7 @@ void promotion_thread_forget() {
   g_inside.store(false);
   g_paused.store(false);
   g_naps.store(false);
+  g_gives_back.store(false);
 }
 
 } // namespace smalloc

@@ -61,6 +61,7 @@ struct NextAllocator {
   void *(*realloc)(void *, size_t);
   void *(*malloc)(size_t);
   size_t (*malloc_usable_size)(void *);
+  size_t (*top_bytes)(); ///< of glibc's main heap: the free memory at its end; 0: not known
 };
 extern NextAllocator g_next; // set by override/
 
@@ -141,15 +142,12 @@ public:
   /// Then the program's malloc serves it, whose headers keep the rows from sharing few sets of the
   /// caches. Requests of changing sizes are faster in the classes.
   static bool repeats(size_t bytes) {
-    return bytes - JoiningHeap::kLeastRowBytes <=
-               JoiningHeap::kMostCachedBytes - JoiningHeap::kLeastRowBytes &&
-           t_small.sizes[size_slot(bytes)] == bytes && !t_small.other_arena;
+    return may_be_row(bytes) && was_requested(bytes) && !t_small.other_arena;
   }
-  /// Notes the size of a request that repeats() has denied.
+  /// Notes the size of a request that repeats() has denied, or that another heap serves.
   static void note_size(size_t bytes) {
-    if (bytes - JoiningHeap::kLeastRowBytes <=
-        JoiningHeap::kMostCachedBytes - JoiningHeap::kLeastRowBytes)
-      t_small.sizes[size_slot(bytes)] = static_cast<uint16_t>(bytes);
+    if (may_be_row(bytes) && !was_requested(bytes))
+      t_small.sizes = t_small.sizes << 16 | bytes;
   }
   /// True if the bitmap heap serves requests of this size at sites of varying sizes.
   static bool is_for_bitmap(size_t bytes) {
@@ -185,11 +183,11 @@ public:
   }
   /// Acts as joining_allocate(). REQUIRES: is_for_bitmap(bytes).
   void *bitmap_or_other(smalloc_cell *cell, size_t bytes) {
-    note_size(bytes);
     void *p = g_bitmap_heap.take_cached(bytes);
-    return SMALLOC_LIKELY(p != nullptr) && SMALLOC_LIKELY(count_joined(bytes))
-               ? p
-               : joining_allocate_slowly(cell, bytes, p);
+    if (SMALLOC_UNLIKELY(!p) || SMALLOC_UNLIKELY(!count_joined(bytes)))
+      return joining_allocate_slowly(cell, bytes, p);
+    note_size(bytes);
+    return p;
   }
   void *joining_allocate(smalloc_cell *cell, size_t bytes, bool zero) {
     void *p = joining_allocate(cell, bytes);
@@ -379,9 +377,18 @@ private:
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);
   SMALLOC_COLD bool refuse(const char *call, const void *p);
-  static unsigned size_slot(size_t bytes) {
-    return static_cast<unsigned>(bytes / 16 % (sizeof t_small.sizes / sizeof *t_small.sizes));
+  static bool may_be_row(size_t bytes) {
+    return bytes - JoiningHeap::kLeastRowBytes <=
+           JoiningHeap::kMostCachedBytes - JoiningHeap::kLeastRowBytes;
   }
+  /// True if `bytes` is one of the last four different sizes of rows.
+  static bool was_requested(size_t bytes) {
+    const auto size = static_cast<uint16_t>(bytes);
+    const uint64_t sizes = t_small.sizes;
+    return static_cast<uint16_t>(sizes) == size || static_cast<uint16_t>(sizes >> 16) == size ||
+           static_cast<uint16_t>(sizes >> 32) == size || static_cast<uint16_t>(sizes >> 48) == size;
+  }
+  static_assert(JoiningHeap::kMostCachedBytes <= UINT16_MAX);
   /// Counts bytes of joining_allocate(). False: a look is due.
   static bool count_joined(size_t bytes) {
     t_small.joined_bytes += static_cast<uint32_t>(bytes);

@@ -226,7 +226,7 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   if (future_lock() == FutureLock::kNone && options_.pages != PageBacking::kBase &&
       !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed())
     t_small.other_arena = !joining_heap_.look(kLinux, p, bytes, requested, keeps_unused(),
-                                              {g_next.malloc, g_next.free});
+                                              {g_next.malloc, g_next.free, g_next.top_bytes});
   if (joining_heap_.has_grown() &&
       (!g_small.keeps_unused() || raises_peak(JoiningHeap::kGrowthBytes)))
     g_small.purge();
@@ -245,10 +245,9 @@ void *Runtime::joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *c
       if (void *q = site_allocate(cell, bytes, kMallocAlignment, false))
         return q; // and later requests do not come here
     ours = p != nullptr;
-    if (!ours) {
-      note_size(bytes);
+    if (!ours)
       p = g_next.malloc(bytes);
-    }
+    note_size(bytes);
     if (count_joined(bytes))
       return p;
   }

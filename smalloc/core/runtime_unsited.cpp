@@ -89,8 +89,9 @@ static constexpr PromotionWork kPromotionWork = {
     [] { g_runtime.promote_by_time(); }, [] { return g_runtime.give_back_idle(); }};
 
 /// Starts the helper thread if it is not running and has work. It has work under promoter:thread,
-/// under heap:auto with an object watched while it fills, or after a fork. A process with less than
-/// kLeastHelpedBytes of big objects gets no additional thread.
+/// under heap:auto with objects watched while they fill, with a large heap of malloc whose free top
+/// may be kept, or after a fork. A process with less than kLeastHelpedBytes of such memory gets no
+/// additional thread.
 void Runtime::wake_helper() {
   if (options_.promote == PromotePolicy::kOff)
     return;

@@ -24,15 +24,18 @@ bool Runtime::raises_peak(uint64_t bytes) {
 void Runtime::make_room(uint64_t bytes) {
   if ((!g_small.keeps_unused() && !joining_heap_.keeps_top()) || !raises_peak(bytes))
     return;
+  KeepErrno keep;
   if (g_small.keeps_unused())
     g_small.purge();
-  joining_heap_.give_back_top(bytes, {g_next.malloc, g_next.free});
+  joining_heap_.give_back_top(bytes, {g_next.malloc, g_next.free, g_next.top_bytes});
 }
 
 /// Acts as make_room(bytes), for a caller inside jemalloc, which cannot purge.
 void Runtime::make_room_beside_heap(uint64_t bytes) {
-  if (joining_heap_.keeps_top() && raises_peak(bytes))
-    joining_heap_.give_back_top(bytes, {g_next.malloc, g_next.free});
+  if (!joining_heap_.keeps_top() || !raises_peak(bytes))
+    return;
+  KeepErrno keep;
+  joining_heap_.give_back_top(bytes, {g_next.malloc, g_next.free, g_next.top_bytes});
 }
 
 /// Gives back what was kept for long enough. For the helper thread, which ends soon after false.

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <errno.h>
+#include <malloc.h>
 #include <unistd.h>
 
 using smalloc::g_runtime;
@@ -22,6 +23,7 @@ constinit NextFunction<void *(size_t, size_t)> next_memalign("memalign");
 constinit NextFunction<void *(size_t, size_t)> next_aligned_alloc("aligned_alloc");
 constinit NextFunction<int(void **, size_t, size_t)> next_posix_memalign("posix_memalign");
 constinit NextFunction<void *(size_t)> next_valloc("valloc");
+constinit NextFunction<struct mallinfo2()> next_mallinfo2("mallinfo2");
 
 void *no_memory() {
   errno = ENOMEM;
@@ -51,7 +53,14 @@ __attribute__((noinline)) void *malloc_with_a_look(size_t bytes, const void *cal
 }
 } // namespace
 
-NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign};
+/// Returns glibc's own count: libsmalloc's mallinfo2() takes locks of jemalloc.
+static size_t foreign_top_bytes() {
+  auto *f = next_mallinfo2.get();
+  return f ? f().keepcost : 0;
+}
+
+NextAllocator g_next = {release_foreign, resize_foreign, foreign_malloc, usable_foreign,
+                        foreign_top_bytes};
 
 void *allocate_foreign(size_t bytes) { return foreign_malloc(bytes); }
 

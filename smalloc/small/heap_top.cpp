@@ -6,10 +6,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-extern "C" {
-int mallopt(int parameter, int value) noexcept __attribute__((weak));
-struct mallinfo2 mallinfo2() noexcept __attribute__((weak));
-}
+extern "C" int mallopt(int parameter, int value) noexcept __attribute__((weak));
 
 namespace smalloc {
 
@@ -55,6 +52,8 @@ bool HeapTop::begin(const NextMalloc &next) {
     next.free(trigger);
     return false;
   }
+  if (!free_) // look its function up now, not inside jemalloc
+    (void)top_bytes(next);
   free_ = next.free;
   set_trim_threshold(INT_MAX);
   trigger_.store(trigger, std::memory_order_relaxed);
@@ -62,11 +61,11 @@ bool HeapTop::begin(const NextMalloc &next) {
 }
 
 /// Returns the bytes of the free top; 0: not known.
-size_t HeapTop::top_bytes() {
-  if (!mallinfo2 || !walks_)
+size_t HeapTop::top_bytes(const NextMalloc &next) {
+  if (!walks_)
     return 0;
   const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
-  const size_t bytes = mallinfo2().keepcost;
+  const size_t bytes = next.top_bytes();
   walks_ = used_ns<CLOCK_THREAD_CPUTIME_ID>() - began <= kMostWalkNs;
   return bytes;
 }
@@ -81,7 +80,7 @@ void HeapTop::give_back() {
 }
 
 void HeapTop::give_back(uint64_t bytes, const NextMalloc &next) {
-  const size_t top = top_bytes(), part = max_of<size_t>(bytes, top / 8);
+  const size_t top = top_bytes(next), part = max_of<size_t>(bytes, top / 8);
   if (top <= part + trim_threshold())
     return give_back();
   void *trigger = trigger_.exchange(nullptr);

@@ -22,6 +22,7 @@ namespace smalloc {
 struct NextMalloc {
   void *(*malloc)(size_t);
   void (*free)(void *);
+  size_t (*top_bytes)(); ///< the free bytes at the end of its heap; 0: not known
 };
 
 /// Not thread-safe, but for keeps(): its owner locks (JoiningHeap).
@@ -53,17 +54,18 @@ public:
 private:
   /// From this size on glibc's free() trims (FASTBIN_CONSOLIDATION_THRESHOLD).
   static constexpr size_t kTriggerBytes = size_t{64} << 10;
-  /// mallinfo2() walks all free chunks. If it takes longer, the whole top is given back instead.
+  /// glibc counts the free top in a walk over all free chunks. If that takes longer, the whole top
+  /// is given back instead.
   static constexpr uint64_t kMostWalkNs = 50000;
   static void set_trim_threshold(size_t bytes);
   bool begin(const NextMalloc &next);
-  size_t top_bytes();
+  size_t top_bytes(const NextMalloc &next);
   size_t trim_threshold() const { return 2 * pad_; }
 
   size_t pad_ = 0;
   std::atomic<void *> trigger_{nullptr};
   void (*free_)(void *) = nullptr;
-  bool walks_ = true;                          ///< mallinfo2() is fast
+  bool walks_ = true;                          ///< that walk is fast
   uint64_t used_ns_ = 0, window_ns_ = 0;       ///< the last request; start of this window
   uintptr_t highest_ = 0, highest_before_ = 0; ///< ends of objects in this window and the last one
 };

@@ -58,7 +58,7 @@ public:
   /// Requests from this size to kMostCachedBytes may be the rows of a matrix. In a size class they
   /// would lie a multiple of 1 KiB apart, in most classes of a page. A walk along a column would
   /// then use few sets of the caches: five times as slow as under glibc, for rows of 8,000 bytes.
-  /// 3,584 bytes is the last class whose slots begin in at least four places of a page.
+  /// 3,584 bytes is the last class whose slots begin in eight places of a page.
   static constexpr size_t kLeastRowBytes = 3585;
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
@@ -99,7 +99,12 @@ public:
   }
   /// Releases the lock that another thread of the parent may have held. What it was changing is a
   /// few addresses: the child gives at worst one superpage too many, or too few.
-  void after_fork_in_child() { lock_.unlock(); }
+  /// Gives the kept top back: the child has no helper thread that would. With that thread in the
+  /// parent, glibc's locks are free here.
+  void after_fork_in_child() {
+    lock_.unlock();
+    top_.give_back();
+  }
   static constexpr size_t kLeastLateBytes = size_t{32} << 20;
   /// Least filled memory that is trusted after a trim.
   static constexpr size_t kLeastTrustedBytes = 4 * kSuperpageBytes;

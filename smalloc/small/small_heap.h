@@ -42,7 +42,7 @@ struct SmallThread {
   bool no_bitmap; ///< the bitmap heap does not serve this thread
   /// Sizes from JoiningHeap::kLeastRowBytes on that the thread has requested lately; see
   /// Runtime::repeats().
-  uint16_t sizes[4];
+  uint64_t sizes; ///< four, of 16 bits each, the last one lowest
   /// Bytes that the thread may still request before it looks again at the process' size, while that
   /// is small (Runtime::stays_small); 0: it has not looked yet.
   uint32_t early_left;

@@ -42,7 +42,7 @@ public:
     /// Called when the budget is used up. True: a heap whose superpages are worth clearly less has
     /// given some up. nullptr: no other heap gives any up.
     bool (*make_room)(uint64_t worth_per_unit, unsigned wanted) = nullptr;
-    /// Called before each kNotedBytes that become resident, from inside jemalloc. nullptr: not.
+    /// Called before each kNotedBytes that are made usable, from inside jemalloc. nullptr: not.
     void (*note_growth)(uint64_t bytes) = nullptr;
     /// Nullptr: superpages at first touch are never too expensive.
     FirstTouchCost *first_touch = nullptr;

@@ -17,8 +17,10 @@ using Rows = std::vector<char *>;
 static const int kRows = 1000;
 static Rows make(char how, size_t bytes) {
   Rows row(kRows);
+  static char *beside[kRows]; /* of another matrix, whose rows are requested in turns with these */
   for (int i = 0; i < kRows; i++) {
-    row[i] = how == 'm' ? (char *)malloc(bytes) : how == 'c' ? (char *)calloc(1, bytes) : new char[bytes];
+    if (how == 'i') free(beside[i]), beside[i] = (char *)malloc(2 * bytes);
+    row[i] = how == 'm' || how == 'i' ? (char *)malloc(bytes) : how == 'c' ? (char *)calloc(1, bytes) : new char[bytes];
     if (!row[i]) abort();
     if (how == 'c')
       for (size_t k = 0; k < bytes; k++)
@@ -57,7 +59,7 @@ int main(int argc, char **argv) {
 C
 "$CLANGXX" -O2 t.cpp -o plain -pthread
 "$CLANGXX" -O2 -fplugin="$PLUGIN" t.cpp -o sites -pthread
-rows=(m 8000 m 8192 m 4000 m 4096 m 12000 m 16384 m 28000 m 32768 c 8000 c 8192 c 14000 n 8000 n 8192 n 24576)
+rows=(m 8000 m 8192 m 4000 m 4096 m 12000 m 16384 m 28000 m 32768 c 8000 c 8192 c 14000 n 8000 n 8192 n 24576 i 8192 i 4096)
 for program in plain sites; do
   LD_PRELOAD=$LIB expect_status 0 timeout 60 ./$program "${rows[@]}"
   while read -r how bytes lines; do
