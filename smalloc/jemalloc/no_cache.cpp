@@ -11,6 +11,7 @@ extern "C" {
 decltype(jepriv_arena_palloc) jesys_private_arena_palloc;
 decltype(jepriv_tsd_tcache_enabled_data_init) jesys_private_tsd_tcache_enabled_data_init;
 
+static constinit smalloc::ThreadCacheInit g_cache_init;
 static __thread bool t_no_memory __attribute__((tls_model("initial-exec")));
 
 /// Allocates the memory of a thread's cache: the only memory that jemalloc's tcache.c requests.
@@ -24,7 +25,7 @@ void *jesys_private_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena,
   return p;
 }
 bool jesys_private_tsd_tcache_enabled_data_init(jemalloc_thread *thread) {
-  return smalloc::init_thread_cache(jepriv_tsd_tcache_enabled_data_init, thread, t_no_memory,
-                                    jepriv_opt_tcache);
+  return g_cache_init.run(jepriv_tsd_tcache_enabled_data_init, thread, t_no_memory,
+                          jepriv_opt_tcache);
 }
 }

@@ -143,8 +143,9 @@ void *replaced_calloc(size_t count, size_t bytes) {
 } // namespace
 
 namespace {
+constinit ThreadCacheInit g_cache_init;
 thread_local bool t_no_memory;
-}
+} // namespace
 extern "C" {
 void *jesys_arena_palloc(jemalloc_thread *thread, jemalloc_arena *arena, size_t bytes,
                          size_t alignment, bool zero,
@@ -161,8 +162,8 @@ jemalloc_arena *jesys_arena_choose_hard(jemalloc_thread *thread, bool internal) 
   return arena ? arena : __atomic_load_n(&jebase_arenas[0], __ATOMIC_ACQUIRE);
 }
 bool jesys_tsd_tcache_enabled_data_init(jemalloc_thread *thread) {
-  return smalloc::init_thread_cache(jebase_tsd_tcache_enabled_data_init, thread, t_no_memory,
-                                    jebase_opt_tcache);
+  return smalloc::g_cache_init.run(jebase_tsd_tcache_enabled_data_init, thread, t_no_memory,
+                                   jebase_opt_tcache);
 }
 }
 
