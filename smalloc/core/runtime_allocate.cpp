@@ -227,6 +227,8 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
       !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed())
     t_small.other_arena = !joining_heap_.look(kLinux, p, bytes, requested, keeps_unused(),
                                               {g_next.malloc, g_next.free, g_next.top_bytes});
+  else if (bytes <= JoiningHeap::kMostCachedBytes) // rows lie there for their layout
+    t_small.other_arena = p >= sbrk(0);
   if (joining_heap_.has_grown() &&
       (!g_small.keeps_unused() || raises_peak(JoiningHeap::kGrowthBytes)))
     g_small.purge();

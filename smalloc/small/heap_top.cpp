@@ -52,8 +52,8 @@ bool HeapTop::begin(const NextMalloc &next) {
     next.free(trigger);
     return false;
   }
-  if (!free_) // look its function up now, not inside jemalloc
-    (void)top_bytes(next);
+  if (!free_) // looks its function up now, not inside jemalloc
+    (void)next.top_bytes();
   free_ = next.free;
   set_trim_threshold(INT_MAX);
   trigger_.store(trigger, std::memory_order_relaxed);

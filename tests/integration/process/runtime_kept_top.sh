@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The free top of malloc's heap is kept while the program frees rows and requests as many again. It
 # is given back a second after the last request, without any call, and once the program uses less.
-# Other memory does not raise the peak of the process beside it. cache:0 keeps nothing.
+# A child of fork gives it back in free. Other memory does not raise the peak of the process beside
+# it. cache:0 keeps nothing.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/peaks.bash"
 need_thp
@@ -11,6 +12,7 @@ cat >t.c <<'C'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 enum { kRowBytes = 40000, kRows = 3000 }; /* 114 MiB */
@@ -43,6 +45,11 @@ int main(int argc, char **argv) {
     sleep(3);
   } else if (!strcmp(how, "less")) { /* a tenth of the rows, again and again */
     for (double end = now() + 3; now() < end; usleep(1000)) fill(kRows / 10, 3), drop(kRows / 10);
+  } else if (!strcmp(how, "fork")) { /* the child frees, and has no helper thread */
+    fill(kRows, 9);
+    fflush(stdout);
+    if (fork() > 0) { wait(NULL); return 0; }
+    drop(kRows);
   } else if (!strcmp(how, "big")) { /* one array, and as much in small objects */
     char *big = malloc(60l << 20);
     memset(big, 1, 60l << 20);
@@ -66,9 +73,9 @@ run() { # CONF HOW
 run cache:64m none
 [ "$(field faults)" -lt 60 ] || fail "$(field faults) faults for rows used again"
 peak=$(field peak)
-run cache:0 none
+run cache:0,promoter:thread none # the helper thread runs, too
 [ "$(field faults)" -gt 150 ] || fail "$(field faults) faults with cache:0: the test shows nothing"
-for how in idle less; do
+for how in idle less fork; do
   run cache:64m $how
   [ "$(field resident)" -lt 60 ] || fail "$how: $(field resident) MiB resident"
 done
