@@ -63,8 +63,8 @@ __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *other
   void *p = fill_at_direct(bytes);
   return p ? p : otherwise(bytes, argument);
 }
-// Both functions serve a site whose sizes vary from a heap that joins neighbours. They are separate,
-// so that the path through the thread's cache saves no register.
+// Both functions serve a site whose sizes vary from a heap that joins neighbours. They are
+// separate, so that the path through the thread's cache saves no register.
 __attribute__((noinline)) void *allocate_in_bitmap(smalloc_cell *cell, size_t bytes) {
   return g_runtime.bitmap_or_other(cell, bytes);
 }
