@@ -398,6 +398,7 @@ private:
   void *bitmap_allocate(size_t bytes);
   SMALLOC_COLD void *first_bitmap_allocate(size_t bytes);
   void *resize_in_bitmap_heap(void *p, size_t bytes);
+  void publish_joining_heap();
   SMALLOC_COLD void look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes);
   SMALLOC_COLD bool may_serve(smalloc_cell *cell, uint64_t word);
   void arm_any();

@@ -211,6 +211,18 @@ static void count_requested(smalloc_cell *cell, size_t bytes) {
                    __ATOMIC_RELAXED);
 }
 
+/// True if the compiler proved that the program writes every byte of the site's objects.
+static bool is_written(const smalloc_cell *cell) {
+  const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
+  return (SMALLOC_WORD_FLAGS(word) & (SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_UNDECIDED)) ==
+         SMALLOC_SITE_FULLY_INITIALISED;
+}
+
+void Runtime::publish_joining_heap() {
+  counters().malloc_superpages.set(joining_heap_.filled_superpages());
+  counters().malloc_superpages_peak.set(joining_heap_.peak_superpages());
+}
+
 void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t bytes) {
   const size_t requested = t_small.joined_bytes;
   if (cell)
@@ -224,11 +236,14 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   // A budget limits the superpages that libsmalloc gives; it includes none of malloc's heap. After
   // mlockall(MCL_FUTURE) all that the break moves over is resident at once.
   if (future_lock() == FutureLock::kNone && options_.pages != PageBacking::kBase &&
-      !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed())
-    t_small.other_arena = !joining_heap_.look(kLinux, p, bytes, requested, keeps_unused(),
-                                              {g_next.malloc, g_next.free, g_next.top_bytes});
-  else if (bytes <= JoiningHeap::kMostCachedBytes) // rows lie there for their layout
+      !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed()) {
+    t_small.other_arena =
+        !joining_heap_.look(kLinux, {p, bytes, cell && is_written(cell), requested}, keeps_unused(),
+                            {g_next.malloc, g_next.free, g_next.top_bytes});
+    publish_joining_heap();
+  } else if (bytes <= JoiningHeap::kMostCachedBytes) { // rows lie there for their layout
     t_small.other_arena = p >= sbrk(0);
+  }
   if (joining_heap_.has_grown() &&
       (!g_small.keeps_unused() || raises_peak(JoiningHeap::kGrowthBytes)))
     g_small.purge();

@@ -119,6 +119,7 @@ bool Runtime::watches_fills() const {
 unsigned Runtime::look_ahead(bool all) {
   const unsigned joined = max_of(joining_heap_.look_ahead(kLinux, first_touch_cost_),
                                  g_small.main_pages().look_ahead());
+  publish_joining_heap();
   if (!big_.watched())
     return joined;
   const unsigned grown =

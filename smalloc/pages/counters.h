@@ -88,6 +88,8 @@ struct Counters {
   Counter static_superpages, text_superpages, stack_superpages;
   /// Superpages of memory that the program has mapped itself, including mappings that are gone.
   Counter mapped_superpages_advised, mapped_superpages_promoted;
+  /// Superpages of the heap of the program's malloc, which the program has filled.
+  Counter malloc_superpages, malloc_superpages_peak;
 };
 
 /// Maps a counter to its name in statistics. The static_assert below checks that every counter has
@@ -170,6 +172,8 @@ inline constexpr CounterName kCounterNames[] = {
     SMALLOC_COUNTER(stack_superpages),
     SMALLOC_COUNTER(mapped_superpages_advised),
     SMALLOC_COUNTER(mapped_superpages_promoted),
+    SMALLOC_COUNTER(malloc_superpages),
+    SMALLOC_COUNTER(malloc_superpages_peak),
 };
 #undef SMALLOC_COUNTER
 #undef SMALLOC_COUNTER_AT

@@ -46,18 +46,22 @@ uintptr_t JoiningHeap::move_break(uintptr_t end, const void *p, size_t bytes,
   return reinterpret_cast<uintptr_t>(sbrk(0));
 }
 
-bool JoiningHeap::look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
-                       bool may_keep, const NextMalloc &next) {
+bool JoiningHeap::look(const OsHooks &os, const Request &request, bool may_keep,
+                       const NextMalloc &next) {
   if (!lock_.try_lock())
     return true;
   KeepErrno keep;
+  const void *p = request.p;
+  const size_t bytes = request.bytes;
   auto end = reinterpret_cast<uintptr_t>(sbrk(0));
   if (advised_)
     end = move_break(end, p, bytes, next);
   if (!first_ || end < first_)
     first_ = end;
-  requested_ += requested;
+  requested_ += request.requested;
   const auto at = reinterpret_cast<uintptr_t>(p);
+  if (!request.written && at < end)
+    unproved_to_ = max_of(unproved_to_, at + bytes);
   // glibc's smallest M_MMAP_THRESHOLD, until set_step() raises it.
   constexpr size_t kLeastMappedBytes = size_t{128} << 10;
   const bool outside = p && (bytes < kLeastMappedBytes || step_ != 0) && at >= end;
@@ -110,17 +114,19 @@ static bool is_filled(const OsHooks &os, uintptr_t unit, bool by_contents) {
   return !by_contents || pages < kPagesPerUnit || os.holds_most_data(start);
 }
 
-/// Examines the units that the program has had time to fill. A unit that stays empty ends the
-/// advice, until a unit on base pages was filled. If that is the very next one, the program fills
+/// Examines the units that the program has had time to fill. All objects that look() has seen in a
+/// unit may be proved to be written: there were eight of them, 256 KiB apart. Then the unit needs
+/// no examination. A unit that stays empty ends the advice, until a unit on base pages was filled. If that is the very next one, the program fills
 /// its objects with zeros, and the contents of superpages show nothing.
 void JoiningHeap::examine(const OsHooks &os) {
   for (; checked_ + kSuperpageBytes <= checkable_; checked_ += kSuperpageBytes) {
     const bool advised = checked_ >= advised_from_ && checked_ < advised_;
     if (advised && checked_ < trusted_end_) // look_ahead() examines it
       continue;
-    const bool filled = is_filled(os, checked_, advised && !holds_zeros_);
+    const bool filled =
+        checked_ >= unproved_to_ || is_filled(os, checked_, advised && !holds_zeros_);
     if (filled)
-      note_filled(checked_);
+      note_filled(checked_, advised);
     if (!empty_ && !filled) {
       holds_zeros_ = false;
       withdraw(os);
@@ -135,8 +141,14 @@ void JoiningHeap::examine(const OsHooks &os) {
   }
 }
 
-/// The program has filled the unit at `unit`. Precondition: lock_ is held.
-void JoiningHeap::note_filled(uintptr_t unit) {
+/// The program has filled the unit at `unit`, which is on a `superpage` unless the kernel had none.
+/// Precondition: lock_ is held.
+void JoiningHeap::note_filled(uintptr_t unit, bool superpage) {
+  if (superpage) {
+    filled_superpages_.add();
+    superpages_now_.add();
+    peak_superpages_.raise(superpages_now_.get());
+  }
   if (unit >= filled_from_ && unit < filled_end_)
     return;
   if (unit != filled_end_)
@@ -158,6 +170,10 @@ void JoiningHeap::note_trim(uintptr_t end) {
     trusted_from_ = filled_from_;
   }
   late_looks_ = 0;
+  unproved_to_ = min_of(unproved_to_, end);
+  if (checked_ > first)
+    superpages_now_.sub(
+        min_of<uint64_t>(superpages_now_.get(), (checked_ - first) / kSuperpageBytes));
   filled_end_ = min_of(filled_end_, first);
   filled_from_ = min_of(filled_from_, filled_end_);
   highest_ = checkable_ = end;
@@ -273,7 +289,7 @@ unsigned JoiningHeap::look_ahead(const OsHooks &os, FirstTouchCost &cost) {
       align_down(min_of(highest_.load(), reinterpret_cast<uintptr_t>(sbrk(0))), kSuperpageBytes);
   const auto is_given = [&] { return late_ >= given_from_ && late_ < given_end_; };
   while (late_ + kSuperpageBytes <= last && is_filled(os, late_, is_given())) {
-    note_filled(late_);
+    note_filled(late_, is_given());
     late_ += kSuperpageBytes;
     late_pages_ = 0;
     grown += kUnitParts;

@@ -20,6 +20,7 @@
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/os_hooks.h"
+#include "smalloc/pages/counters.h"
 #include "smalloc/pages/first_touch_cost.h"
 #include "smalloc/small/heap_top.h"
 
@@ -62,13 +63,18 @@ public:
   static constexpr size_t kLeastRowBytes = 3585;
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
-  /// Reads the break and advises the new part of the heap. `p`: what malloc has returned for
-  /// `bytes` bytes, or nullptr. `requested`: bytes that this thread has requested since its last
-  /// look. `may_keep`: the free top may be kept, since the helper thread runs and calls
-  /// give_back_idle_top(). False: malloc serves the thread from another arena, which has no heap
-  /// below the break.
-  SMALLOC_COLD bool look(const OsHooks &os, const void *p, size_t bytes, size_t requested,
-                         bool may_keep, const NextMalloc &next);
+  /// What look() is called with.
+  struct Request {
+    const void *p; ///< what malloc has returned for `bytes` bytes, or nullptr
+    size_t bytes;
+    bool written;     ///< the compiler proved that the program writes every byte of the object
+    size_t requested; ///< bytes that this thread has requested since its last look
+  };
+  /// Reads the break and advises the new part of the heap. `may_keep`: the free top may be kept,
+  /// since the helper thread runs and calls give_back_idle_top(). False: malloc serves the thread
+  /// from another arena, which has no heap below the break.
+  SMALLOC_COLD bool look(const OsHooks &os, const Request &request, bool may_keep,
+                         const NextMalloc &next);
 
   /// True if the heap is so large that its free top should be kept (HeapTop).
   bool is_large() const { return large_.load(std::memory_order_relaxed); }
@@ -83,6 +89,10 @@ public:
   /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
   /// since the last call. For the helper thread.
   unsigned look_ahead(const OsHooks &os, FirstTouchCost &cost);
+  /// Superpages of the heap that the program was seen to fill: of the whole run, and the most at one
+  /// time. A trim ends those above the new end.
+  uint64_t filled_superpages() const { return filled_superpages_.get(); }
+  uint64_t peak_superpages() const { return peak_superpages_.get(); }
   /// True once for each kGrowthBytes by which the heap has grown, also after it was trimmed.
   bool has_grown() {
     const uintptr_t seen = grown_to_.load(std::memory_order_relaxed), now = highest_;
@@ -121,7 +131,7 @@ private:
   void give_late(const OsHooks &os, FirstTouchCost &cost, uintptr_t last);
   void note_trim(uintptr_t end);
   void follow_from(uintptr_t unit);
-  void note_filled(uintptr_t unit);
+  void note_filled(uintptr_t unit, bool superpage);
   uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const NextMalloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kMostWithoutJoining = 1024, kJoinsBytes = 4096;
@@ -142,10 +152,11 @@ private:
   std::atomic<uintptr_t> highest_{0};  ///< end of the highest object so far
   uintptr_t checkable_ = 0;            ///< highest_ at the look before
   uintptr_t checked_ = 0;              ///< end of the examined units
-  uintptr_t advised_from_ = 0;         ///< start of the advised part behind the last gap
-  bool empty_ = false;       ///< the program has left an advised unit empty: no more advice
-  bool sparse_ = false;      ///< since then, it has left a unit on base pages empty, too
-  bool holds_zeros_ = false; ///< superpages that look empty are filled with zeros
+  uintptr_t unproved_to_ = 0;  ///< end of the highest object seen that is not proved to be written
+  uintptr_t advised_from_ = 0; ///< start of the advised part behind the last gap
+  bool empty_ = false;         ///< the program has left an advised unit empty: no more advice
+  bool sparse_ = false;        ///< since then, it has left a unit on base pages empty, too
+  bool holds_zeros_ = false;   ///< superpages that look empty are filled with zeros
   /// Objects that were requested long before they are filled: the unit that the program fills now
   /// (0: none), its filled pages at the last look, and the units given ahead of the fill.
   std::atomic<uintptr_t> late_{0};
@@ -155,6 +166,7 @@ private:
   /// The last run of units that the program was seen to fill, and a part of the heap that it had
   /// filled before malloc trimmed it.
   uintptr_t filled_from_ = 0, filled_end_ = 0, trusted_from_ = 0, trusted_end_ = 0;
+  Counter filled_superpages_, superpages_now_, peak_superpages_;
   unsigned late_looks_ = 0;  ///< of look_ahead() since the last trim
   unsigned dense_trims_ = 0; ///< consecutive trims of memory that the program had filled
   /// Trims after which what was filled is trusted: the program may use less of the next rows.

@@ -178,6 +178,11 @@ void work_rows(Table &t) {
     row(t, "promoted outside our heaps").number(c.mapped_superpages_promoted.get());
     t.put(" superpages (mapped memory, the heap of the program's malloc)\n");
   }
+  if (c.malloc_superpages.get()) {
+    row(t, "malloc's heap").number(c.malloc_superpages.get());
+    t.put(" superpages filled, at most ").number(c.malloc_superpages_peak.get());
+    t.put(" at a time\n");
+  }
   row(t, "fallbacks to malloc").number(c.fallbacks.get()).put_char('\n');
 }
 
@@ -185,11 +190,14 @@ void work_rows(Table &t) {
 /// here.
 void summary_row(Table &t) {
   const Counters &c = g_runtime.counters();
-  const uint64_t units = c.superpages_at_first_touch.get(), touched = g_runtime.touched_units();
+  const uint64_t units = c.superpages_at_first_touch.get() + c.malloc_superpages.get(),
+                 touched = g_runtime.touched_units();
   const uint64_t took_us = touched ? g_runtime.touched_ns() / touched / 1000 : kUsualTouchUs;
   const uint64_t base_us = FirstTouchCost::kUsualBaseNs / 1000;
   const uint64_t saved_ms = base_us > took_us ? units * (base_us - took_us) / 1000 : 0;
-  row(t, "this run").bytes(c.superpages_peak.get() * kSuperpageBytes).put(" on superpages, ");
+  row(t, "this run");
+  t.bytes((c.superpages_peak.get() + c.malloc_superpages_peak.get()) * kSuperpageBytes);
+  t.put(" on superpages, ");
   t.number(units * (kPagesPerUnit - 1)).put(" page faults and about ");
   t.number(saved_ms / 1000).put_char('.').number(saved_ms / 100 % 10).number(saved_ms / 10 % 10);
   t.put(" s of first touches saved\n");
