@@ -116,8 +116,9 @@ static bool is_filled(const OsHooks &os, uintptr_t unit, bool by_contents) {
 
 /// Examines the units that the program has had time to fill. All objects that look() has seen in a
 /// unit may be proved to be written: there were eight of them, 256 KiB apart. Then the unit needs
-/// no examination. A unit that stays empty ends the advice, until a unit on base pages was filled. If that is the very next one, the program fills
-/// its objects with zeros, and the contents of superpages show nothing.
+/// no examination. A unit that stays empty ends the advice, until a unit on base pages was filled.
+/// If that is the very next one, the program fills its objects with zeros, and the contents of
+/// superpages show nothing.
 void JoiningHeap::examine(const OsHooks &os) {
   for (; checked_ + kSuperpageBytes <= checkable_; checked_ += kSuperpageBytes) {
     const bool advised = checked_ >= advised_from_ && checked_ < advised_;

@@ -63,7 +63,7 @@ public:
   static constexpr size_t kLeastRowBytes = 3585;
   /// Bytes that a thread requests between two looks.
   static constexpr uint32_t kLookBytes = 256u << 10;
-  /// What look() is called with.
+  /// An allocation that malloc has served.
   struct Request {
     const void *p; ///< what malloc has returned for `bytes` bytes, or nullptr
     size_t bytes;
@@ -89,8 +89,8 @@ public:
   /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
   /// since the last call. For the helper thread.
   unsigned look_ahead(const OsHooks &os, FirstTouchCost &cost);
-  /// Superpages of the heap that the program was seen to fill: of the whole run, and the most at one
-  /// time. A trim ends those above the new end.
+  /// Returns how many superpages of the heap the program was seen to fill, in the whole run, and at
+  /// most at one time. A trim ends those above the new end.
   uint64_t filled_superpages() const { return filled_superpages_.get(); }
   uint64_t peak_superpages() const { return peak_superpages_.get(); }
   /// True once for each kGrowthBytes by which the heap has grown, also after it was trimmed.
