@@ -25,6 +25,8 @@ public:
 /// Returns this system's topology. Bandwidths and latencies are those of the firmware's HMAT, if
 /// there is one. Throws TopologyError.
 Topology system_topology();
+/// Sets the distances of a system that does not tell them.
+void default_distances(Topology &topology);
 /// Parses a description. Throws TopologyError.
 Topology parse_topology(std::string_view json);
 nlohmann::ordered_json topology_document(const Topology &topology);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// system_topology_missing.cpp stands for system_topology.cpp where hwloc is not installed: scripts/demo
+// does without its packages. Only `smalloc numa topology` without a file needs them.
+#include "runtime/numa/topology_source.h"
+
+namespace smalloc::numa {
+
+Topology system_topology() {
+  throw TopologyError("smalloc was built without hwloc; install libhwloc-dev, and run cmake again");
+}
+
+} // namespace smalloc::numa
