@@ -297,14 +297,14 @@ SMALLOC_EXPORT void __smalloc_v1_unregister_module(smalloc_module *module) {
 
 /// Ends the recording and then the process. _exit and _Exit run no destructors; shells end this
 /// way. (A child of vfork is not the recorded process.)
-SMALLOC_EXPORT [[noreturn]] void _exit(int status) {
+SMALLOC_EXPORT void _exit(int status) {
   static constinit NextFunction<void(int)> next("_exit");
   trace::finish();
   if (auto *f = next.get())
     f(status);
   __builtin_trap();
 }
-SMALLOC_EXPORT [[noreturn]] void _Exit(int status) { _exit(status); }
+SMALLOC_EXPORT void _Exit(int status) { _exit(status); }
 
 /// Marks by its presence that a collector is loaded: libsmalloc looks for this symbol.
 SMALLOC_EXPORT void __smalloc_v1_collector() {}

@@ -20,10 +20,10 @@ constexpr const char *kWalkNames[] = {
     "DTLB_LOAD_MISSES:WALK_COMPLETED", // Intel since Sandy Bridge
     "DTLB_MISSES:WALK_COMPLETED",      // Westmere, Nehalem
     "PAGE_WALKS:COUNT",                // Core 2
-    "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_1G_L2_MISS:"
-    "TLB_RELOAD_COALESCED_PAGE_MISS", // Zen
-    "DTLB_WALK",                      // Arm
-    "PM_DTLB_MISS",                   // POWER
+    ("L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_1G_L2_MISS:"
+     "TLB_RELOAD_COALESCED_PAGE_MISS"), // Zen
+    "DTLB_WALK",                        // Arm
+    "PM_DTLB_MISS",                     // POWER
 };
 constexpr const char *kWalkCycleNames[] = {
     "DTLB_LOAD_MISSES:WALK_ACTIVE",   // Intel since Skylake

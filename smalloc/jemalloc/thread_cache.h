@@ -94,7 +94,7 @@ inline ThreadCacheBin &bin_of_class(size_t index) {
 
 /// Takes an object of a class from the thread's cache. Returns nullptr if the caller must call
 /// jemalloc's malloc: the cache is empty or an event is due.
-inline void *take_of_class(size_t index) {
+SMALLOC_INLINED void *take_of_class(size_t index) {
   ThreadCacheFront &cache = thread_cache();
   const uint64_t allocated = cache.allocated + je_sz_index2size_tab[index];
   if (SMALLOC_UNLIKELY(allocated >= cache.next_event))
@@ -117,7 +117,7 @@ inline void *take_of_class(size_t index) {
   return p;
 }
 /// Takes an object of `bytes`. REQUIRES: bytes <= kMostCachedLookup
-inline void *take_from_thread_cache(size_t bytes) {
+SMALLOC_INLINED void *take_from_thread_cache(size_t bytes) {
   return take_of_class(je_sz_size2index_tab[(bytes + 7) / 8]);
 }
 /// Returns the class of a larger size: four classes an octave, in equal steps: 5, 6, 7, 8, 10, 12
@@ -131,12 +131,12 @@ static_assert(class_above_lookup(kMostCachedLookup + 1) == kLookupClass + 1 &&
               class_above_lookup(14337) == kSlabClasses &&
               class_above_lookup(kMostCached) == kCachedClasses - 1);
 /// Takes a larger object. REQUIRES: kMostCachedLookup < bytes <= kMostCached
-inline void *take_larger_from_thread_cache(size_t bytes) {
+SMALLOC_INLINED void *take_larger_from_thread_cache(size_t bytes) {
   return take_of_class(class_above_lookup(bytes));
 }
 
 /// Puts an object of a class into the cache. Returns false if the caller must call jemalloc's free.
-inline bool put_of_class(void *p, size_t index) {
+SMALLOC_INLINED bool put_of_class(void *p, size_t index) {
   ThreadCacheFront &cache = thread_cache();
   const uint64_t deallocated = cache.deallocated + je_sz_index2size_tab[index];
   if (SMALLOC_UNLIKELY(deallocated >= cache.next_free_event))
@@ -153,11 +153,11 @@ inline bool put_of_class(void *p, size_t index) {
 /// True if the object is in a slab, by the word of its page.
 inline bool is_in_slab(uint64_t page) { return page & 1; }
 /// Puts an object of a slab into the cache. REQUIRES: is_in_slab(page)
-inline bool put_into_thread_cache(void *p, uint64_t page) {
+SMALLOC_INLINED bool put_into_thread_cache(void *p, uint64_t page) {
   return put_of_class(p, page >> kPageClassShift);
 }
 /// Puts an object of any other page into the cache. Most large objects are not cached.
-inline bool put_larger_into_thread_cache(void *p, uint64_t page) {
+SMALLOC_INLINED bool put_larger_into_thread_cache(void *p, uint64_t page) {
   const size_t index = page >> kPageClassShift;
   return index - kSlabClasses < kCachedClasses - kSlabClasses && put_of_class(p, index);
 }

@@ -36,7 +36,7 @@ void *allocate_at_direct(size_t bytes, smalloc_cell *cell) {
 }
 /// Serves a direct site's request from the thread's cache, if it may. nullptr: the cache has no
 /// such object.
-inline void *take_at_direct(size_t bytes) {
+SMALLOC_INLINED void *take_at_direct(size_t bytes) {
   if (SMALLOC_LIKELY(bytes < smalloc::folded(smalloc::g_malloc_entry.direct_below)))
     return smalloc::take_from_thread_cache(bytes);
   return bytes < smalloc::folded(smalloc::g_malloc_entry.larger_direct_below)
