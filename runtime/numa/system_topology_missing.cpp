@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// system_topology_missing.cpp stands for system_topology.cpp where hwloc is not installed: scripts/demo
-// does without its packages. Only `smalloc numa topology` without a file needs them.
+// system_topology_missing.cpp stands for system_topology.cpp where hwloc is not installed, as on a
+// system that has only the packages of scripts/demo. Only `smalloc numa topology` without a file
+// needs hwloc.
 #include "runtime/numa/topology_source.h"
 
 namespace smalloc::numa {
