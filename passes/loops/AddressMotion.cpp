@@ -16,13 +16,15 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr unsigned MaxDepth = 24; ///< most nested expressions searched
+constexpr unsigned MaxDepth = MaxMotionDepth;
 /// Longest step of an index taken modulo a number; an index with a longer step counts as a hash.
 constexpr int64_t MaxWalkingStep = 4096;
 
 constexpr int64_t LeastShift = 512; ///< least shift from one round to the next: a page of doubles
 
-LoopLevel level(Motion Kind, int64_t Stride = 0) {
+} // namespace
+
+LoopLevel motionLevel(Motion Kind, int64_t Stride) {
   LoopLevel R;
   R.Kind = Kind;
   R.StrideBytes = Kind == Motion::Constant ? Stride : 0;
@@ -31,29 +33,26 @@ LoopLevel level(Motion Kind, int64_t Stride = 0) {
   return R;
 }
 
-/// Returns the motion of the sum of two parts.
-LoopLevel sum(const LoopLevel &A, const LoopLevel &B) {
+LoopLevel motionSum(const LoopLevel &A, const LoopLevel &B) {
   if (isUnpredictable(A.Kind) || isUnpredictable(B.Kind))
-    return level(std::max(isUnpredictable(A.Kind) ? A.Kind : Motion::None,
-                          isUnpredictable(B.Kind) ? B.Kind : Motion::None));
+    return motionLevel(std::max(isUnpredictable(A.Kind) ? A.Kind : Motion::None,
+                                isUnpredictable(B.Kind) ? B.Kind : Motion::None));
   if (A.Kind == Motion::None)
     return B;
   if (B.Kind == Motion::None)
     return A;
   if (A.Kind == Motion::Constant && B.Kind == Motion::Constant)
-    return level(Motion::Constant, A.StrideBytes + B.StrideBytes);
-  return level(Motion::Symbolic);
+    return motionLevel(Motion::Constant, A.StrideBytes + B.StrideBytes);
+  return motionLevel(Motion::Symbolic);
 }
-
-} // namespace
 
 LoopLevel MotionQuery::of(const SCEV *S, unsigned Depth) {
   if (Depth > MaxDepth)
-    return level(Motion::Irregular);
+    return motionLevel(Motion::Irregular);
   if (auto It = Known.find(S); It != Known.end())
     return It->second;
   // Marks S as irregular first, since compute() follows loads and an address may depend on itself.
-  Known[S] = level(Motion::Irregular);
+  Known[S] = motionLevel(Motion::Irregular);
   LoopLevel R = compute(S, Depth);
   Known[S] = R;
   return R;
@@ -95,13 +94,13 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   if (auto *Cast = dyn_cast<SCEVCastExpr>(S)) {
     LoopLevel Inside = of(Cast->getOperand(), Depth + 1);
     // A recurrence with long steps, truncated to a few bits, is a hash.
-    return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? level(Motion::Irregular)
+    return isa<SCEVTruncateExpr>(S) && wraps(Inside, S->getType()) ? motionLevel(Motion::Irregular)
                                                                    : Inside;
   }
   switch (S->getSCEVType()) {
   case scConstant:
   case scVScale:
-    return level(Motion::None);
+    return motionLevel(Motion::None);
   case scAddExpr:
     return ofSum(cast<SCEVNAryExpr>(S), Depth);
   case scMulExpr:
@@ -119,14 +118,14 @@ LoopLevel MotionQuery::compute(const SCEV *S, unsigned Depth) {
   case scUnknown:
     return ofValue(cast<SCEVUnknown>(S)->getValue(), Depth);
   default:
-    return level(Motion::Irregular);
+    return motionLevel(Motion::Irregular);
   }
 }
 
 LoopLevel MotionQuery::ofSum(const SCEVNAryExpr *S, unsigned Depth) {
-  LoopLevel Total = level(Motion::None);
+  LoopLevel Total = motionLevel(Motion::None);
   for (const SCEV *Op : S->operands())
-    Total = sum(Total, of(Op, Depth + 1));
+    Total = motionSum(Total, of(Op, Depth + 1));
   // x % n is x - x / n * n. With short steps, x walks through n again and again; with long steps
   // it is a hash.
   for (const SCEV *Op : S->operands())
@@ -135,7 +134,7 @@ LoopLevel MotionQuery::ofSum(const SCEVNAryExpr *S, unsigned Depth) {
       LoopLevel Dividend = of(Quotient->getLHS(), Depth + 1);
       bool Short =
           Dividend.Kind == Motion::Constant && std::abs(Dividend.StrideBytes) <= MaxWalkingStep;
-      return Short ? Dividend : level(Motion::Irregular);
+      return Short ? Dividend : motionLevel(Motion::Irregular);
     }
   return Total;
 }
@@ -144,11 +143,11 @@ LoopLevel MotionQuery::ofProduct(const SCEVNAryExpr *S, unsigned Depth) {
   int64_t Factor = 1;
   bool Symbol = false;
   std::optional<LoopLevel> Reloaded;
-  LoopLevel Moving = level(Motion::None);
+  LoopLevel Moving = motionLevel(Motion::None);
   for (const SCEV *Op : S->operands()) {
     if (auto *C = dyn_cast<SCEVConstant>(Op)) {
       if (C->getAPInt().getSignificantBits() > 63)
-        return level(Motion::Irregular);
+        return motionLevel(Motion::Irregular);
       Factor *= C->getAPInt().getSExtValue();
       continue;
     }
@@ -164,7 +163,7 @@ LoopLevel MotionQuery::ofProduct(const SCEVNAryExpr *S, unsigned Depth) {
       continue;
     }
     if (Moving.Kind != Motion::None)
-      return level(Motion::Irregular); // product of two recurrences
+      return motionLevel(Motion::Irregular); // product of two recurrences
     Moving = M;
   }
   if (Moving.Kind == Motion::None && Reloaded) {
@@ -175,54 +174,54 @@ LoopLevel MotionQuery::ofProduct(const SCEVNAryExpr *S, unsigned Depth) {
     Symbol |= Reloaded.has_value();
   }
   if (Moving.Kind == Motion::None)
-    return level(Motion::None);
+    return motionLevel(Motion::None);
   if (Symbol || Moving.Kind == Motion::Symbolic)
-    return level(Motion::Symbolic);
-  return level(Motion::Constant, Moving.StrideBytes * Factor);
+    return motionLevel(Motion::Symbolic);
+  return motionLevel(Motion::Constant, Moving.StrideBytes * Factor);
 }
 
 LoopLevel MotionQuery::ofQuotient(const SCEVUDivExpr *S, unsigned Depth) {
   LoopLevel N = of(S->getLHS(), Depth + 1);
   if (of(S->getRHS(), Depth + 1).Kind != Motion::None)
-    return level(Motion::Irregular);
+    return motionLevel(Motion::Irregular);
   if (N.Kind != Motion::Constant)
     return N;
   auto *C = dyn_cast<SCEVConstant>(S->getRHS());
   if (!C || C->getAPInt().getSignificantBits() > 63 || C->isZero())
-    return level(Motion::Symbolic);
+    return motionLevel(Motion::Symbolic);
   int64_t Stride = N.StrideBytes / C->getAPInt().getSExtValue();
-  return level(Motion::Constant, Stride ? Stride : 1); // 1: less than one unit an iteration
+  return motionLevel(Motion::Constant, Stride ? Stride : 1); // 1: less than one unit an iteration
 }
 
 LoopLevel MotionQuery::ofRecurrence(const SCEVAddRecExpr *S, unsigned Depth) {
   if (S->getLoop() != L) {
     if (L->contains(S->getLoop())) // a recurrence of an inner loop moves with L as its start does
       return of(S->getStart(), Depth + 1);
-    return level(Motion::None);
+    return motionLevel(Motion::None);
   }
   if (!S->isAffine())
-    return level(Motion::Symbolic);
+    return motionLevel(Motion::Symbolic);
   LoopLevel Start = of(S->getStart(), Depth + 1);
   if (isUnpredictable(Start.Kind))
     return Start;
   if (auto *C = dyn_cast<SCEVConstant>(S->getStepRecurrence(SE));
       C && C->getAPInt().getSignificantBits() <= 63) {
-    LoopLevel Walk = level(Motion::Constant, C->getAPInt().getSExtValue());
-    return wraps(Walk, S->getType()) ? level(Motion::Irregular) : Walk;
+    LoopLevel Walk = motionLevel(Motion::Constant, C->getAPInt().getSExtValue());
+    return wraps(Walk, S->getType()) ? motionLevel(Motion::Irregular) : Walk;
   }
   LoopLevel Step = of(S->getStepRecurrence(SE), Depth + 1);
-  return isUnpredictable(Step.Kind) ? Step : level(Motion::Symbolic);
+  return isUnpredictable(Step.Kind) ? Step : motionLevel(Motion::Symbolic);
 }
 
 /// Returns the motion of the least or the greatest of several values.
 LoopLevel MotionQuery::ofExtreme(const SCEVNAryExpr *S, unsigned Depth) {
-  LoopLevel Total = level(Motion::None);
+  LoopLevel Total = motionLevel(Motion::None);
   for (const SCEV *Op : S->operands()) {
     LoopLevel M = of(Op, Depth + 1);
     if (isUnpredictable(M.Kind))
       return M;
     if (M.Kind != Motion::None)
-      Total = Total.Kind == Motion::None ? M : level(Motion::Symbolic);
+      Total = Total.Kind == Motion::None ? M : motionLevel(Motion::Symbolic);
   }
   return Total;
 }
@@ -231,13 +230,13 @@ LoopLevel MotionQuery::ofExtreme(const SCEVNAryExpr *S, unsigned Depth) {
 /// moves if the loop writes it. A pointer counts as the address of an object that stays.
 LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
   if (!Writes || !Load.getType()->isIntegerTy())
-    return level(Motion::None);
+    return motionLevel(Motion::None);
   const Instruction *Writer = Writes->writerOf(Load, *L);
   if (!Writer)
-    return level(Motion::None);
+    return motionLevel(Motion::None);
   auto *Store = dyn_cast<StoreInst>(Writer);
   if (!Store)
-    return level(Motion::Irregular); // a call writes an unknown value
+    return motionLevel(Motion::Irregular); // a call writes an unknown value
   const SCEV *Next = SE.getSCEV(const_cast<Value *>(Store->getValueOperand()));
   while (auto *Cast = dyn_cast<SCEVCastExpr>(Next))
     Next = Cast->getOperand();
@@ -247,7 +246,7 @@ LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
       if (auto *From = dyn_cast<SCEVUnknown>(Sum->getOperand(1)))
         if (auto *Before = dyn_cast<LoadInst>(From->getValue());
             Before && Before->getPointerOperand() == Store->getPointerOperand())
-          return level(Motion::Constant, By->getAPInt().getSExtValue());
+          return motionLevel(Motion::Constant, By->getAPInt().getSExtValue());
   return of(Next, Depth + 1);
 }
 
@@ -265,7 +264,7 @@ bool MotionQuery::isReloaded(const SCEV *S) {
 LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L->contains(I))
-    return level(Motion::None);
+    return motionLevel(Motion::None);
   if (auto *Load = dyn_cast<LoadInst>(I)) {
     LoopLevel Address = of(SE.getSCEV(Load->getPointerOperand()), Depth + 1);
     if (Address.Kind == Motion::None)
@@ -274,27 +273,27 @@ LoopLevel MotionQuery::ofValue(Value *V, unsigned Depth) {
       return Address;
     // Through one index table an address may still move in order (the rows of a sparse matrix).
     // Through two it does not.
-    return level(isUnpredictable(Address.Kind) ? Motion::GatherOfGather : Motion::Gather);
+    return motionLevel(isUnpredictable(Address.Kind) ? Motion::GatherOfGather : Motion::Gather);
   }
   // A fresh block in each iteration: allocators return blocks one after the other.
   if (auto *Call = dyn_cast<CallBase>(I); Call && Call->hasFnAttr(SiteIdAttr))
-    return level(Motion::Constant, 64);
+    return motionLevel(Motion::Constant, 64);
   if (auto *Phi = dyn_cast<PHINode>(I))
     return Phi->getParent() == L->getHeader() ? ofHeaderPhi(*Phi, Depth) : ofMerge(*Phi, Depth);
   if (isa<SelectInst, FreezeInst, CastInst, BinaryOperator, GetElementPtrInst>(I) &&
       Depth < MaxDepth)
     return ofOperands(*I, Depth);
-  return level(Motion::Irregular);
+  return motionLevel(Motion::Irregular);
 }
 
 LoopLevel MotionQuery::ofHeaderPhi(const PHINode &Phi, unsigned Depth) {
   if (std::optional<int64_t> Step = appendStep(&Phi, L, SE.getDataLayout()))
-    return level(Motion::Constant, *Step);
+    return motionLevel(Motion::Constant, *Step);
   if (std::optional<int64_t> Step = nowAndThenStep(&Phi, L, SE.getDataLayout()))
-    return level(Motion::Constant, *Step);
+    return motionLevel(Motion::Constant, *Step);
   if (Depth < MaxDepth && keepsEndOfRow(Phi, Depth))
-    return level(Motion::Gather);
-  return level(chasesItself(&Phi, L) ? Motion::Chase : Motion::Irregular);
+    return motionLevel(Motion::Gather);
+  return motionLevel(chasesItself(&Phi, L) ? Motion::Chase : Motion::Irregular);
 }
 
 /// True if each iteration loads the next value of \p Phi in order: the end of one row, kept as the
@@ -326,7 +325,7 @@ LoopLevel MotionQuery::ofMerge(const PHINode &Phi, unsigned Depth) {
       Inner = Sub;
   }
   const bool Counted = Inner && nowAndThenStep(&Phi, Inner, SE.getDataLayout());
-  LoopLevel Worst = level(Motion::None);
+  LoopLevel Worst = motionLevel(Motion::None);
   for (unsigned K = 0; K < Phi.getNumIncomingValues(); ++K) {
     Value *In = Phi.getIncomingValue(K);
     if (In == &Phi || !SE.isSCEVable(In->getType()) ||
@@ -341,21 +340,22 @@ LoopLevel MotionQuery::ofMerge(const PHINode &Phi, unsigned Depth) {
 }
 
 LoopLevel MotionQuery::ofOperands(const Instruction &I, unsigned Depth) {
-  LoopLevel Worst = level(Motion::None);
+  LoopLevel Worst = motionLevel(Motion::None);
   bool Moves = false;
   for (Value *Op : I.operands()) {
-    if (!SE.isSCEVable(Op->getType()) || (isa<SelectInst>(I) && Op == I.getOperand(0)))
+    const bool Float = Op->getType()->isFloatingPointTy();
+    if ((!Float && !SE.isSCEVable(Op->getType())) || (isa<SelectInst>(I) && Op == I.getOperand(0)))
       continue;
-    LoopLevel M = of(SE.getSCEV(Op), Depth + 1);
+    LoopLevel M = Float ? ofFloat(Op, Depth + 1) : of(SE.getSCEV(Op), Depth + 1);
     Moves |= M.Kind != Motion::None;
     if (M.Kind > Worst.Kind)
       Worst = M;
   }
   if (!Moves)
-    return level(Motion::None);
-  if (isa<SelectInst, FreezeInst>(I) || isUnpredictable(Worst.Kind))
+    return motionLevel(Motion::None);
+  if (isa<SelectInst, FreezeInst, FPToSIInst, FPToUIInst>(I) || isUnpredictable(Worst.Kind))
     return Worst;
-  return level(Motion::Irregular); // xor, remainder, shift of a recurrence: a hash
+  return motionLevel(Motion::Irregular); // xor, remainder, shift of a recurrence: a hash
 }
 
 LoopLevel motionOf(const SCEV *S, const Loop *L, ScalarEvolution &SE) {

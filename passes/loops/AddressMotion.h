@@ -16,6 +16,7 @@
 #include <optional>
 
 namespace llvm {
+class CallBase;
 class Instruction;
 class LoadInst;
 class Loop;
@@ -87,12 +88,29 @@ private:
   bool keepsEndOfRow(const llvm::PHINode &Phi, unsigned Depth);
   LoopLevel ofReloaded(const llvm::LoadInst &Load, unsigned Depth);
   bool isReloaded(const llvm::SCEV *S);
+  // Numbers of floating point, in FloatMotion.cpp.
+  LoopLevel ofFloat(llvm::Value *V, unsigned Depth);
+  LoopLevel ofFloatInstruction(llvm::Instruction &I, unsigned Depth);
+  LoopLevel ofFloatPhi(const llvm::PHINode &Phi, unsigned Depth);
+  LoopLevel ofFloatCall(const llvm::CallBase &Call, unsigned Depth);
+  LoopLevel ofFloatProduct(llvm::Value *A, llvm::Value *B, unsigned Depth);
+  LoopLevel ofFloatQuotient(llvm::Value *A, llvm::Value *B, unsigned Depth);
 
   const llvm::Loop *L;
   llvm::ScalarEvolution &SE;
   LoopWrites *Writes;
   llvm::DenseMap<const llvm::SCEV *, LoopLevel> Known;
+  llvm::DenseMap<const llvm::Value *, LoopLevel> KnownFloats;
 };
+
+/// Most nested expressions that a query searches.
+constexpr unsigned MaxMotionDepth = 24;
+
+/// Returns a motion of \p Kind; \p Stride: bytes per iteration, for Motion::Constant.
+LoopLevel motionLevel(Motion Kind, int64_t Stride = 0);
+
+/// Returns the motion of the sum of two parts.
+LoopLevel motionSum(const LoopLevel &A, const LoopLevel &B);
 
 /// Returns how \p S, an address or a value of a function, moves with \p L.
 LoopLevel motionOf(const llvm::SCEV *S, const llvm::Loop *L, llvm::ScalarEvolution &SE);
