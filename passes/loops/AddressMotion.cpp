@@ -6,6 +6,8 @@
 #include "passes/loops/LoopWrites.h"
 #include "passes/sites/AllocationSites.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -293,6 +295,8 @@ LoopLevel MotionQuery::ofHeaderPhi(const PHINode &Phi, unsigned Depth) {
     return motionLevel(Motion::Constant, *Step);
   if (Depth < MaxDepth && keepsEndOfRow(Phi, Depth))
     return motionLevel(Motion::Gather);
+  if (Depth < MaxDepth && isReloaded(Phi, Depth))
+    return motionLevel(Motion::None);
   return motionLevel(chasesItself(&Phi, L) ? Motion::Chase : Motion::Irregular);
 }
 
@@ -311,6 +315,33 @@ bool MotionQuery::keepsEndOfRow(const PHINode &Phi, unsigned Depth) {
       return false;
   }
   return true;
+}
+
+/// True if \p Phi, in the header of the loop, keeps a value that the loop loads again at an address
+/// that does not move: the stores of the loop may alias it, or probably do not change it.
+bool MotionQuery::isReloaded(const PHINode &Phi, unsigned Depth) {
+  constexpr unsigned MaxValues = 16;
+  SmallVector<const Value *, 8> Stack(Phi.incoming_values());
+  SmallPtrSet<const Value *, 16> Seen{&Phi};
+  bool Loads = false;
+  while (!Stack.empty()) {
+    auto *I = dyn_cast<Instruction>(Stack.pop_back_val());
+    if (!I || !L->contains(I) || !Seen.insert(I).second)
+      continue;
+    if (Seen.size() > MaxValues)
+      return false;
+    if (auto *Load = dyn_cast<LoadInst>(I)) {
+      if (ofValue(const_cast<LoadInst *>(Load), Depth + 1).Kind != Motion::None)
+        return false;
+      Loads = true;
+    } else if (isa<PHINode, SelectInst, CastInst, FreezeInst>(I)) {
+      for (const Use &Op : drop_begin(I->operands(), isa<SelectInst>(I)))
+        Stack.push_back(Op);
+    } else {
+      return false;
+    }
+  }
+  return Loads;
 }
 
 /// Returns the motion of a merge, or of the header phi of an inner loop: the worst of its inputs

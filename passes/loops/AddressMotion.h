@@ -86,6 +86,7 @@ private:
   LoopLevel ofMerge(const llvm::PHINode &Phi, unsigned Depth);
   LoopLevel ofOperands(const llvm::Instruction &I, unsigned Depth);
   bool keepsEndOfRow(const llvm::PHINode &Phi, unsigned Depth);
+  bool isReloaded(const llvm::PHINode &Phi, unsigned Depth);
   LoopLevel ofReloaded(const llvm::LoadInst &Load, unsigned Depth);
   bool isReloaded(const llvm::SCEV *S);
   // Numbers of floating point, in FloatMotion.cpp.
