@@ -353,7 +353,11 @@ void ReferenceBenefit::judgeAnySize(Evaluation &E, Finding &Out) const {
   }
   Out.Misses = *Shape.Beyond;
   Out.Saving = *Shape.Beyond * O.Machine.walkCycles(8.0 * static_cast<double>(T.ReachPages));
-  if (E.Whole)
+  constexpr double HardlyAny = 0.00005; // missesText() prints it as zero
+  if (E.Whole && !Out.pays() && Out.Misses < HardlyAny)
+    Out.Why = motionText(E.R) + " in " + nestText(E.R) +
+              ": hardly any TLB misses, since its inner loops stay on a page";
+  else if (E.Whole)
     Out.Why = motionText(E.R) + " in " + nestText(E.R) + ": about " + missesText(Out.Misses) +
               " once " +
               (E.Judged.Many ? "the site's live objects outgrow" : "the object outgrows") +

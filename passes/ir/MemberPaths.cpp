@@ -4,7 +4,10 @@
 #include "passes/ir/MemberPaths.h"
 #include "passes/ir/RecordedPointees.h"
 #include "passes/ir/TypeTags.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Instructions.h"
@@ -213,27 +216,42 @@ void MemberPaths::askAccesses(const Value *Base, Pointee &P) {
   }
 }
 
+/// Returns the object that all values merged by \p Phi point to, without a class if they differ.
+/// \p Phi may walk over an array of objects, or keep a pointer that the loop loads again.
+MemberPaths::Pointee MemberPaths::mergedPointee(const PHINode &Phi) {
+  constexpr unsigned MaxPhis = 8;
+  SmallPtrSet<const Value *, MaxPhis> Phis{&Phi};
+  SmallVector<const Value *, 8> Stack(Phi.incoming_values());
+  Pointee First;
+  while (!Stack.empty()) {
+    const Value *From = Stack.pop_back_val();
+    auto *Step = dyn_cast<GEPOperator>(From);
+    if (Step && Phis.contains(Step->getPointerOperand()))
+      continue;
+    if (auto *Inner = dyn_cast<PHINode>(From)) {
+      if (!Phis.insert(Inner).second)
+        continue;
+      if (Phis.size() > MaxPhis)
+        return Pointee();
+      append_range(Stack, Inner->incoming_values());
+      continue;
+    }
+    const Pointee Of = pointeeOf(From);
+    if (Of.Class.empty() || (!First.Class.empty() && First.Class != Of.Class))
+      return Pointee();
+    First = Of;
+  }
+  return First;
+}
+
 MemberPaths::Pointee MemberPaths::findPointee(const Value *Base) {
   Pointee P;
   if (isa<Constant>(Base) && !isa<GlobalVariable>(Base))
     return P;
   P.Class = declaredClass(Base);
-  if (auto *Phi = dyn_cast<PHINode>(Base)) { // a loop over an array of objects
-    Pointee First;
-    for (const Value *From : Phi->incoming_values()) {
-      auto *Step = dyn_cast<GEPOperator>(From);
-      if (Step && Step->getPointerOperand() == Phi)
-        continue;
-      const Pointee Of = isa<PHINode>(From) ? Pointee() : pointeeOf(From);
-      if (Of.Class.empty() || (!First.Class.empty() && First.Class != Of.Class)) {
-        First = Pointee();
-        break;
-      }
-      First = Of;
-    }
-    if (!First.Class.empty())
-      return First;
-  }
+  if (auto *Phi = dyn_cast<PHINode>(Base))
+    if (const Pointee Merged = mergedPointee(*Phi); !Merged.Class.empty())
+      return Merged;
   if (P.Class.empty())
     askCalls(Base, P);
   if (auto *G = dyn_cast<GlobalVariable>(Base); G && P.Class.empty())

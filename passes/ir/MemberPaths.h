@@ -16,7 +16,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include <optional>
 
@@ -66,6 +66,7 @@ private:
   std::optional<Place> placeOf(const llvm::Value *Address);
   Pointee pointeeOf(const llvm::Value *Base);
   Pointee findPointee(const llvm::Value *Base);
+  Pointee mergedPointee(const llvm::PHINode &Phi);
   void askCalls(const llvm::Value *Base, Pointee &P);
   void askAccesses(const llvm::Value *Base, Pointee &P);
   const llvm::StructType *typeOf(llvm::StringRef Class);
