@@ -301,8 +301,6 @@ MemberPath MemberPaths::of(const Instruction &Access) {
   std::optional<Place> P = Address ? placeOf(Address) : std::nullopt;
   if (!P || P->Offset < At)
     return Own;
-  if (!Tag && !Classes && Access.getMetadata(LLVMContext::MD_tbaa))
-    return Own; // element of an array of pointers
   const bool Plain = Struct && !tellsNothing(typeName(Struct));
   if (Plain && P->Offset == At) // the usual case: the structure of the pointer's declared type
     if (StringRef Class = declaredClass(P->Base); Class.empty() || Class == typeName(Struct))
