@@ -22,6 +22,7 @@
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
 #include "passes/sites/ClearedSites.h"
+#include "passes/sites/RequestedSize.h"
 #include "passes/spread/PageShifts.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -49,7 +50,7 @@ const SCEV *wrapperBytes(const SiteDecision &Site, ScalarEvolution &SE) {
     return nullptr;
   if (Size >= Call.arg_size() || (Count && *Count >= Call.arg_size()))
     return nullptr;
-  const SCEV *Bytes = SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(Size)));
+  const SCEV *Bytes = meantSize(Call.getArgOperand(Size), SE);
   return Count ? SE.getMulExpr(Bytes, SE.getTruncateOrZeroExtend(
                                           SE.getSCEV(Call.getArgOperand(*Count)), Bytes->getType()))
                : Bytes;
@@ -64,9 +65,9 @@ const SCEV *requestedBytes(const SiteDecision &Site, ScalarEvolution &SE) {
   case AllocFamily::Calloc:
     return SE.getMulExpr(SE.getSCEV(Call.getArgOperand(0)), SE.getSCEV(Call.getArgOperand(1)));
   case AllocFamily::AlignedAlloc:
-    return SE.getSCEV(Call.getArgOperand(1));
+    return meantSize(Call.getArgOperand(1), SE);
   case AllocFamily::PosixMemalign:
-    return SE.getSCEV(Call.getArgOperand(2));
+    return meantSize(Call.getArgOperand(2), SE);
   case AllocFamily::FortranAllocate:
   case AllocFamily::FortranAssign:
   case AllocFamily::FortranSource:
@@ -75,11 +76,14 @@ const SCEV *requestedBytes(const SiteDecision &Site, ScalarEvolution &SE) {
   case AllocFamily::Mapping:
     return SE.getSCEV(Call.getArgOperand(mappedBytesArgument(
         *cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases()))));
-  case AllocFamily::Realloc:
   case AllocFamily::ReallocArray:
+    if (isa<ConstantPointerNull>(Call.getArgOperand(0)))
+      return SE.getMulExpr(SE.getSCEV(Call.getArgOperand(1)), SE.getSCEV(Call.getArgOperand(2)));
+    return nullptr; // as for realloc
+  case AllocFamily::Realloc:
     return nullptr; // the old part is copied, the size of the new part is unknown
   default:
-    return SE.getSCEV(withoutOverflowCheck(Call.getArgOperand(0)));
+    return meantSize(Call.getArgOperand(0), SE);
   }
 }
 
@@ -99,8 +103,7 @@ SmallVector<const SCEV *, 4> possibleSizes(const SiteDecision &Site, ScalarEvolu
   for (const Use &Argument : Site.Call->args())
     if (auto *T = dyn_cast<IntegerType>(Argument->getType());
         T && T->getBitWidth() <= 64 && T->getBitWidth() >= 32 && Sizes.size() < MaxSizeArguments)
-      Sizes.push_back(
-          SE.getTruncateOrZeroExtend(SE.getSCEV(withoutOverflowCheck(Argument.get())), Wide));
+      Sizes.push_back(SE.getTruncateOrZeroExtend(meantSize(Argument.get(), SE), Wide));
   for (size_t I = 0, Count = Sizes.size(); I < Count; ++I)
     for (size_t K = I + 1; K < Count; ++K)
       Sizes.push_back(SE.getMulExpr(Sizes[I], Sizes[K]));

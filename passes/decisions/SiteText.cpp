@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/SiteText.h"
 #include "passes/ir/UnitName.h"
+#include "passes/sites/RequestedSize.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -164,9 +165,9 @@ void describeWrapperSize(SiteDecision &V, function_ref<ScalarEvolution &()> Evol
     return;
   }
   V.Flags |= SMALLOC_SITE_ANY_SIZE;
-  V.ElementBytes = CountArgument ? Size.value_or(Count.value_or(0))
-                                 : constantFactor(Evolution().getSCEV(
-                                       withoutOverflowCheck(Call.getArgOperand(*SizeArgument))));
+  V.ElementBytes = CountArgument
+                       ? Size.value_or(Count.value_or(0))
+                       : constantFactor(meantSize(Call.getArgOperand(*SizeArgument), Evolution()));
   if (V.ElementBytes > 1)
     V.SizeText = "n*" + utostr(V.ElementBytes) + " bytes";
 }
@@ -219,8 +220,7 @@ void describeSize(SiteDecision &V, function_ref<ScalarEvolution &()> Evolution) 
   if (Elements && (Size || Count.value_or(0) > 1))
     V.ElementBytes = Size.value_or(Count.value_or(0));
   else if (!Size)
-    V.ElementBytes =
-        constantFactor(Evolution().getSCEV(withoutOverflowCheck(Call.getArgOperand(SizeArgument))));
+    V.ElementBytes = constantFactor(meantSize(Call.getArgOperand(SizeArgument), Evolution()));
   if (V.SizeText.empty())
     V.SizeText = V.ElementBytes > 1 ? "n*" + utostr(V.ElementBytes) + " bytes" : "n bytes";
 }

@@ -129,18 +129,4 @@ bool hasAllocTokens(const Module &M) {
   return any_of(M, [&](const Function &F) { return Token.isOn(F); });
 }
 
-Value *withoutOverflowCheck(Value *Size) {
-  if (auto *Select = dyn_cast<SelectInst>(Size)) {
-    auto IsAllOnes = [](Value *V) {
-      auto *C = dyn_cast<ConstantInt>(V);
-      return C && C->isMinusOne();
-    };
-    if (IsAllOnes(Select->getTrueValue()))
-      return Select->getFalseValue();
-    if (IsAllOnes(Select->getFalseValue()))
-      return Select->getTrueValue();
-  }
-  return Size;
-}
-
 } // namespace smalloc

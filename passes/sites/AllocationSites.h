@@ -80,9 +80,5 @@ bool isHostTarget(const llvm::Triple &Target);
 /// allocation function at the end of the pipeline, so a call through a thunk would get none.
 bool hasAllocTokens(const llvm::Module &M);
 
-/// Returns the requested size: \p Size without the overflow check that new T[n] puts around n *
-/// sizeof(T).
-llvm::Value *withoutOverflowCheck(llvm::Value *Size);
-
 } // namespace smalloc
 #endif
