@@ -44,6 +44,20 @@ DenseSet<const Function *> calledFromOutside(const Module &M) {
   return Result;
 }
 
+/// True if each way to \p F through the unit begins in a function without callers in the unit:
+/// other units probably call it often.
+bool calledOnlyFromOutside(const Function &F, unsigned Depth = 0) {
+  constexpr unsigned MaxDepth = 4, MaxCallers = 8;
+  if (F.getName() == "main" || Depth > MaxDepth || F.hasNUsesOrMore(MaxCallers + 1))
+    return false;
+  if (F.use_empty())
+    return !F.hasLocalLinkage();
+  return all_of(F.uses(), [&](const Use &U) {
+    auto *Call = dyn_cast<CallBase>(U.getUser());
+    return Call && Call->isCallee(&U) && calledOnlyFromOutside(*Call->getFunction(), Depth + 1);
+  });
+}
+
 } // namespace
 
 bool isLargeUnit(const Module &M) { return instructionsOf(M) >= LargeUnit; }
@@ -153,8 +167,7 @@ bool UnitSites::manyObjects(const CallBase &Call, const SiteDecision &V) const {
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(*const_cast<Function *>(F));
   if (LI.getLoopFor(Call.getParent()) || InLoops.contains(F))
     return true;
-  return V.SizeBytes != SMALLOC_UNKNOWN && !F->hasLocalLinkage() && F->getName() != "main" &&
-         F->use_empty();
+  return V.SizeBytes != SMALLOC_UNKNOWN && calledOnlyFromOutside(*F);
 }
 
 SiteDecision UnitSites::describe(CallBase &Call, AllocFamily Family) {
