@@ -106,15 +106,18 @@ void KeyNames::FlowCollector::addFunction(Function &F) {
 }
 
 void KeyNames::FlowCollector::addStore(StoreInst &Store) {
-  if (!Store.getValueOperand()->getType()->isPointerTy())
+  const Value *Stored = Store.getValueOperand();
+  if (auto *Integer = dyn_cast<PtrToIntOperator>(Stored)) // LLVM moves a unique_ptr as an integer
+    Stored = Integer->getPointerOperand();
+  if (!Stored->getType()->isPointerTy())
     return;
   for (KeyRoot To : Keys.memoryOf(Store))
-    flowInto(Store.getValueOperand(), To);
+    flowInto(Stored, To);
   // Memory of a site of this unit: other units may follow the pointers stored in it.
   if (!Keys.fieldKey(Store))
     for (const CallBase *Owner : Keys.Origins.originsOf(Store.getPointerOperand()).Sites)
       if (uint64_t Node = NodeOf(Owner))
-        flowInto(Store.getValueOperand(), {Node, true});
+        flowInto(Stored, {Node, true});
 }
 
 /// Adds the flows of a copy of descriptors and structures, through local memory and variables.

@@ -102,6 +102,7 @@ struct KeyNames::Walk {
   Roots &Out;
   SmallPtrSetImpl<const Value *> &Seen;
   SmallVector<const Value *, 8> Stack;
+  bool Cycle = false; ///< a pointer was loaded through a pointer that the walk had visited
   void add(KeyRoot R) {
     if (Out.size() < MaxRoots && !is_contained(Out, R))
       Out.push_back(R);
@@ -131,6 +132,10 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
           Back.Stack.push_back(Op);
     }
   }
+  // A list or a tree: each pointer may lead to the next one.
+  if (Back.Cycle)
+    for (KeyRoot R : Roots(Out))
+      Back.add({R.Key, true});
 }
 
 void KeyNames::walkArgument(const Argument &A, Walk &Back) {
@@ -186,6 +191,7 @@ void KeyNames::walkLoad(const LoadInst &Load, Walk &Back) {
 
 /// Adds the keys of the pointers that are stored where \p Pointer points to.
 void KeyNames::walkThrough(const Value *Pointer, Walk &Back) {
+  Back.Cycle |= Back.Seen.contains(getUnderlyingObject(Pointer));
   Roots Through;
   walk(Pointer, Through, Back.Seen);
   for (KeyRoot R : Through)
