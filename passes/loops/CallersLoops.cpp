@@ -56,6 +56,32 @@ static bool countsOn(const LoadInst &Place) {
   });
 }
 
+/// True if \p V, a number of floating point, is computed from an integer.
+static bool isScaledInteger(const Value *V, unsigned Depth = 0) {
+  constexpr unsigned MaxDepth = 4;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || Depth > MaxDepth || isa<LoadInst>(I))
+    return false;
+  return isa<SIToFPInst, UIToFPInst>(I) || any_of(I->operands(), [&](const Use &Op) {
+           return Op->getType()->isFloatingPointTy() && isScaledInteger(Op, Depth + 1);
+         });
+}
+
+/// True if \p V, an index, is a number of floating point, rounded, or a sum or product of such. A
+/// scaled integer is none: callers may count it up.
+static bool isRounded(const Value *V, unsigned Depth = 0) {
+  constexpr unsigned MaxDepth = 4;
+  while (auto *C = dyn_cast<CastInst>(V)) {
+    if (isa<FPToSIInst, FPToUIInst>(C))
+      return !isScaledInteger(C->getOperand(0));
+    V = C->getOperand(0);
+  }
+  auto *B = dyn_cast<BinaryOperator>(V);
+  return B && Depth < MaxDepth &&
+         (B->getOpcode() == Instruction::Add || B->getOpcode() == Instruction::Mul) &&
+         (isRounded(B->getOperand(0), Depth + 1) || isRounded(B->getOperand(1), Depth + 1));
+}
+
 bool computedIndex(const Value *Pointer, unsigned Depth) {
   if (auto *Load = dyn_cast<LoadInst>(Pointer))
     return Depth <= 6 && computedIndex(Load->getPointerOperand(), Depth + 1);
@@ -64,6 +90,8 @@ bool computedIndex(const Value *Pointer, unsigned Depth) {
     return false;
   for (const Use &Index : G->indices()) {
     const Value *V = Index;
+    if (isRounded(V))
+      return true;
     while (auto *C = dyn_cast<CastInst>(V))
       V = C->getOperand(0);
     if (auto *Load = dyn_cast<LoadInst>(V); Load && !countsOn(*Load))
