@@ -24,6 +24,13 @@ constexpr unsigned MaxBases = 8;
 /// Slots before a table's functions: the object's offset and its type information.
 constexpr unsigned FirstFunction = 2;
 
+/// True if other units may know the virtual functions of \p Class. Programs override those of the
+/// C++ library's memory resources.
+bool isInterface(StringRef Class) {
+  return !tellsNothing(Class) || Class == "_ZTSNSt3pmr15memory_resourceE" ||
+         Class == "_ZTSNSt3__13pmr15memory_resourceE"; // libc++
+}
+
 const GlobalVariable *globalAt(const Constant *Init, unsigned I) {
   auto *Fields = dyn_cast_or_null<ConstantAggregate>(Init);
   return Fields && I < Fields->getNumOperands()
@@ -75,8 +82,10 @@ uint64_t KeyNames::virtualKeyOf(const CallBase &Call, int Argument) {
   const MDNode *Type = Tag ? nodeOperand(Tag, 1) : nullptr;
   if (!Type || typeName(Type) != "vtable pointer" || Offset.isNegative())
     return 0;
-  const StringRef Class = Paths.classOf(Table->getPointerOperand());
-  return isClassName(Class) && !tellsNothing(Class)
+  StringRef Class = Paths.classOf(Table->getPointerOperand());
+  if (auto *Object = dyn_cast<LoadInst>(Table->getPointerOperand()); Object && Class.empty())
+    Class = classPointedTo(Object->getMetadata(LLVMContext::MD_tbaa));
+  return isClassName(Class) && isInterface(Class)
              ? virtualKey(Class, Offset.getZExtValue() / Layout.getPointerSize(), Argument)
              : 0;
 }
@@ -97,7 +106,7 @@ void KeyNames::relateTables(function_ref<void(uint64_t From, uint64_t To)> Emit)
       if (!Name.consume_front("_ZTI"))
         break;
       const std::string ClassName = ("_ZTS" + Name).str();
-      if (tellsNothing(ClassName))
+      if (!isInterface(ClassName))
         break;
       for (unsigned I = FirstFunction; I < Places->getNumOperands(); ++I) {
         auto *F = dyn_cast<Function>(Places->getOperand(I)->stripPointerCastsAndAliases());
