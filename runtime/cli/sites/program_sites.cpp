@@ -27,13 +27,14 @@ nlohmann::ordered_json sites_of_program(const std::string &file) {
     throw Failure{"no allocation sites", file, "it holds only debug information",
                   "name the program that it was split from", kFailed};
   if (table.sites.empty())
-    throw Failure{"no allocation sites", file,
-                  !table.table_found
-                      ? "it allocates nothing, or it was not compiled with the plugin, or without "
-                        "optimisation, or with a sanitizer"
-                  : table.warnings.empty() ? "nothing that it allocates can be steered"
-                                           : "its table has no readable record",
-                  compile_hint("app.c -o app"), kFailed};
+    throw Failure{
+        "no allocation sites", file,
+        !table.table_found
+            ? "its own code allocates nothing (libraries may: std::pmr, for example), or it was "
+              "not compiled with the plugin, or without optimisation, or with a sanitizer"
+        : table.warnings.empty() ? "nothing that it allocates can be steered"
+                                 : "its table has no readable record",
+        compile_hint("app.c -o app"), kFailed};
   merge_copies(table.sites);
   sort_by_benefit(table.sites);
   auto document = site_document(table.sites, file, image.build_id());
