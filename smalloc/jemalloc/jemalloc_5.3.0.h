@@ -6,9 +6,10 @@
 
 #define SMALLOC_JEMALLOC_VERSION "5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c"
 
-/// Offsets in tsd_t, in bytes: thread_allocated, and rtree_ctx.
-#define SMALLOC_JEMALLOC_CACHE_OFFSET 0x338
-#define SMALLOC_JEMALLOC_KNOWN_PAGES_OFFSET 0x1b0
+/// Offsets in tsd_t, in bytes: thread_allocated, and rtree_ctx. Four arrays before them have a byte
+/// for each class in slabs: four more classes if pages are twice as large.
+#define SMALLOC_JEMALLOC_CACHE_OFFSET (0x338 + 16 * (SMALLOC_JEMALLOC_PAGE_SHIFT - 12))
+#define SMALLOC_JEMALLOC_KNOWN_PAGES_OFFSET (0x1b0 + 16 * (SMALLOC_JEMALLOC_PAGE_SHIFT - 12))
 
 /// arena_palloc's parameter `slab`.
 #define SMALLOC_JEMALLOC_SLAB(...)

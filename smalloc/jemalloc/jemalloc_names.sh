@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # jemalloc_names.sh checks that an archive is a jemalloc whose inner functions jemalloc_functions.h
 # and jemalloc_RELEASE.h declare. Sourced: inner_names ARCHIVE FOLDER prints their names, or fails.
-# FOLDER has the headers.
+# FOLDER has the headers. For another processor, SMALLOC_BINUTILS is the prefix of its binutils'
+# names (aarch64-linux-gnu-).
+ar() { command "${SMALLOC_BINUTILS-}ar" "$@"; }
+ld() { command "${SMALLOC_BINUTILS-}ld" "$@"; }
+nm() { command "${SMALLOC_BINUTILS-}nm" "$@"; }
+objcopy() { command "${SMALLOC_BINUTILS-}objcopy" "$@"; }
 inner_names() {
   found=$(strings -a "$1" | grep -m 1 -E '^[0-9]+\.[0-9]+\.[0-9]+-[0-9]+-g[0-9a-f]+$')
   header=$2/jemalloc_${found%%-*}.h

@@ -20,6 +20,16 @@ template <class T> T asked(const char *name) {
   return jepriv_mallctl(name, &value, &size, nullptr, 0) == 0 ? value : T{};
 }
 
+/// True if the bins of classes in slabs that the cache does not hold take no object.
+bool others_take_none() {
+  for (size_t i = kCachedClasses; i < kSlabClasses; i++) {
+    const ThreadCacheBin &bin = thread_cache().bins[i];
+    if (static_cast<uint16_t>(reinterpret_cast<uintptr_t>(bin.top)) != bin.full)
+      return false;
+  }
+  return true;
+}
+
 /// Tests one size: a freed object must lie on top of its bin, and the next request must get it.
 bool works_for(size_t bytes, bool (*is_readable)(const void *)) {
   ThreadCacheFront &cache = thread_cache();
@@ -61,7 +71,7 @@ bool thread_cache_is_known(bool (*is_readable)(const void *)) {
       asked<const uint64_t *>("thread.deallocatedp") != &cache.deallocated ||
       asked<unsigned>("arenas.nhbins") != kCachedClasses ||
       asked<unsigned>("arenas.nbins") != kSlabClasses ||
-      je_sz_index2size_tab[kLookupClass] != kMostCachedLookup)
+      je_sz_index2size_tab[kLookupClass] != kMostCachedLookup || !others_take_none())
     return false;
   for (size_t bytes : kProbes)
     if (!works_for(bytes, is_readable))

@@ -31,15 +31,21 @@ struct ThreadCacheBin {
   uint64_t requests;
   uint16_t low_water, full, empty; ///< low halves of addresses
 };
-/// Classes below kSlabClasses lie in slabs; the others are large objects.
-inline constexpr size_t kSlabClasses = 36, kCachedClasses = 41, kMostCached = 32768;
+/// jemalloc's own page, which may be larger than the system's: 4 KiB, or 64 KiB for arm64.
+inline constexpr unsigned kJePageShift = SMALLOC_JEMALLOC_PAGE_SHIFT;
+/// Classes below kSlabClasses lie in slabs, up to kMostInSlabs bytes; the others are large objects.
+/// A cache holds the classes below kCachedClasses, up to kMostCached bytes.
+inline constexpr size_t kSlabClasses = 36 + 4 * (kJePageShift - 12),
+                        kMostInSlabs = size_t{14336} << (kJePageShift - 12), kCachedClasses = 41,
+                        kMostCached = 32768;
 /// The part of tsd_t that the first steps of malloc and free use. In a thread without a tsd_t, or
 /// whose tsd_t has ended, the next event is due at 0.
 struct ThreadCacheFront {
   uint64_t allocated, next_event, deallocated, next_free_event;
   void *slow;
-  ThreadCacheBin
-      bins[41]; ///< of kSlabClasses classes in slabs, then of large objects up to kMostCached
+  /// Of the classes in slabs, then of large objects up to kMostCached. Bins of larger classes in
+  /// slabs are always full and empty.
+  ThreadCacheBin bins[max_of(kSlabClasses, kCachedClasses)];
 };
 /// The tree of all pages has leaves that cover an equal part of the addresses, with one element a
 /// page. jemalloc's configuration chooses their layout by the address bits of the machine that
@@ -47,13 +53,14 @@ struct ThreadCacheFront {
 /// the page is a slab's, and the bits from kPageClassShift on are the size class.
 #if SMALLOC_JEMALLOC_ADDRESS_BITS == 57
 using PageWord = uint32_t; ///< rtree_leaf_elm_t::le_metadata
-inline constexpr unsigned kPagePartShift = 27, kPageClassShift = 5;
+inline constexpr unsigned kPageClassShift = 5;
 inline constexpr size_t kPageElementBytes = 16, kPageWordOffset = 8;
 #else
 using PageWord = uint64_t; ///< rtree_leaf_elm_t::le_bits
-inline constexpr unsigned kPagePartShift = 30, kPageClassShift = 48;
+inline constexpr unsigned kPageClassShift = 48;
 inline constexpr size_t kPageElementBytes = 8, kPageWordOffset = 0;
 #endif
+inline constexpr unsigned kPagePartShift = SMALLOC_JEMALLOC_PART_SHIFT;
 /// rtree_ctx_cache_elm_t: a part of the addresses in which the thread has recently freed, and the
 /// elements of its pages.
 struct ThreadKnownPages {
@@ -76,14 +83,14 @@ inline const ThreadKnownPages &thread_known_pages(const void *p) {
 /// Returns the word of the page of `p`. `elements_of_0`: the address that the element of the page
 /// at address 0 would have.
 inline uint64_t page_word(uintptr_t elements_of_0, const void *p) {
+  const uintptr_t page = reinterpret_cast<uintptr_t>(p) >> kJePageShift;
   return __atomic_load_n(reinterpret_cast<const PageWord *>(elements_of_0 + kPageWordOffset +
-                                                            reinterpret_cast<uintptr_t>(p) /
-                                                                kBasePageBytes * kPageElementBytes),
+                                                            page * kPageElementBytes),
                          __ATOMIC_RELAXED);
 }
 /// Returns the address that the element of the page at address 0 would have.
 inline uintptr_t elements_of_0(const ThreadKnownPages &known) {
-  return known.elements - known.first / kBasePageBytes * kPageElementBytes;
+  return known.elements - (known.first >> kJePageShift) * kPageElementBytes;
 }
 
 inline ThreadCacheBin &bin_of_class(size_t index) {
@@ -127,8 +134,8 @@ constexpr size_t class_above_lookup(size_t bytes) {
   return kLookupClass + 4 * octave - 4 * 13 + ((bytes - 1) >> (octave - 2)) + 1;
 }
 static_assert(class_above_lookup(kMostCachedLookup + 1) == kLookupClass + 1 &&
-              class_above_lookup(14336) == kSlabClasses - 1 &&
-              class_above_lookup(14337) == kSlabClasses &&
+              class_above_lookup(kMostInSlabs) == kSlabClasses - 1 &&
+              class_above_lookup(kMostInSlabs + 1) == kSlabClasses &&
               class_above_lookup(kMostCached) == kCachedClasses - 1);
 /// Takes a larger object. REQUIRES: kMostCachedLookup < bytes <= kMostCached
 SMALLOC_INLINED void *take_larger_from_thread_cache(size_t bytes) {
@@ -159,7 +166,8 @@ SMALLOC_INLINED bool put_into_thread_cache(void *p, uint64_t page) {
 /// Puts an object of any other page into the cache. Most large objects are not cached.
 SMALLOC_INLINED bool put_larger_into_thread_cache(void *p, uint64_t page) {
   const size_t index = page >> kPageClassShift;
-  return index - kSlabClasses < kCachedClasses - kSlabClasses && put_of_class(p, index);
+  constexpr size_t kLarge = kCachedClasses > kSlabClasses ? kCachedClasses - kSlabClasses : 0;
+  return index - kSlabClasses < kLarge && put_of_class(p, index);
 }
 
 /// Returns the class of `bytes`. REQUIRES: bytes <= kMostCached

@@ -52,10 +52,11 @@ int result_of(int status) { return status == 0 ? 0 : errno; }
 
 void *reserve(size_t bytes) {
   KeepErrno keep;
-  // Align to a whole GiB in a big reservation: thread_cache.h finds a page by the GiB in which it
-  // lies.
+  // Align to a whole part in a big reservation: thread_cache.h finds a page by the part of the
+  // addresses in which it lies, a GiB or another power of two.
   constexpr size_t kGiB = size_t{1} << 30;
-  const size_t alignment = bytes >= 16 * kGiB ? kGiB : kSuperpageBytes;
+  constexpr size_t kPartBytes = max_of(kGiB, size_t{1} << SMALLOC_JEMALLOC_PART_SHIFT);
+  const size_t alignment = bytes >= 16 * kGiB ? kPartBytes : kSuperpageBytes;
   size_t padded = bytes + alignment;
   void *raw = map_reserved(padded);
   if (raw == MAP_FAILED)

@@ -6,6 +6,7 @@
 // libsmalloc and late destructors of thread-local objects.
 #include "smalloc/small/small_heap.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/pages/data_limit.h"
 #include "smalloc/process/cpu_time.h"
@@ -31,7 +32,10 @@
 // slab_sizes: jemalloc's 136 bytes of metadata a slab would be 3.3 % of a one-page slab. That
 // exceeds the cost of glibc's header where the header fills the rounding (24, 40, 56 ... bytes). A
 // single page of such objects hardly ever becomes empty. Powers of two would lose as much: their
-// slabs have one page (two for 2048), while the classes between have three to seven.
+// slabs have one page (two for 2048), while the classes between have three to seven. Pages of
+// 64 KiB (arm64) are larger than any of these slabs. By default the classes between would have up
+// to seven, and a heap of 64 MiB of mixed objects a sixth more pages. At most 6 % of a slab is left
+// over with this setting.
 // lg_extent_max_active_fit: slabs of 16 KiB and more are joined with unused neighbours at once. By
 // default jemalloc does not take a slab from an unused extent of more than 64 times its size. A
 // list that is built and freed repeatedly then grew by a generation each time, until decay caught
@@ -39,12 +43,16 @@
 // tcache_gc_incr_bytes: a thread's cache returns its unused objects of one class to their slabs
 // after each MiB. By default that is 64 KiB, which a program with objects of 16 KiB requests in
 // four calls: it then spent half of its time on that (benchmarks/throughput, mixed).
+#define SMALLOC_CONF_BEFORE_SLABS                                                                  \
+  "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"                           \
+  "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"            \
+  "abort_conf:false,percpu_arena:disabled,hpa:false,trust_madvise:true,"                           \
+  "lg_extent_max_active_fit:20,tcache_gc_incr_bytes:1048576,slab_sizes:"
 const char *jepriv_malloc_conf =
-    "narenas:1,retain:true,oversize_threshold:0,dss:disabled,thp:default,"
-    "metadata_thp:disabled,dirty_decay_ms:1000,muzzy_decay_ms:0,background_thread:false,"
-    "abort_conf:false,percpu_arena:disabled,hpa:false,trust_madvise:true,"
-    "lg_extent_max_active_fit:20,tcache_gc_incr_bytes:1048576,"
-    "slab_sizes:1-128:8|256-256:4|512-512:4|1024-1024:4|2048-2048:4|4096-4096:2";
+    smalloc::kJePageShift == 12 ? SMALLOC_CONF_BEFORE_SLABS
+        "1-128:8|256-256:4|512-512:4|1024-1024:4|2048-2048:4|4096-4096:2"
+                                : SMALLOC_CONF_BEFORE_SLABS
+        "1-4096:1|5120-7168:2|8192-8192:1|10240-14336:2";
 
 namespace smalloc {
 
