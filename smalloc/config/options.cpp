@@ -357,4 +357,14 @@ void parse_options(Text conf, bool privileged, Options &options, WarningSink war
   }
 }
 
+void switch_pages_off(Options &options) {
+  options.heap = HeapStrategy::kOff;
+  options.heap_given = true;
+  options.only_advised = options.validate = false;
+  options.static_on_superpages = options.text_on_superpages = options.stack_on_superpages = false;
+  options.directives[0] = 0;
+  options.numa.mode = numa::NumaMode::kOff;
+  options.numa.mode_given = true;
+}
+
 } // namespace smalloc

@@ -130,5 +130,9 @@ using WarningSink = void (*)(Text line);
 /// everything but heap:off then.
 void parse_options(Text conf, bool privileged, Options &options, WarningSink warn);
 
+/// Switches off everything that works on pages: the heaps, superpages of the program's own image,
+/// directives, and NUMA placement.
+void switch_pages_off(Options &options);
+
 } // namespace smalloc
 #endif

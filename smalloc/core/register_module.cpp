@@ -16,6 +16,8 @@ void module_register(smalloc_module *module) {
   if (module->sites_start != module->sites_stop)
     modules_note_sites();
   const Options &options = g_runtime.options();
+  if (module->sites_start != module->sites_stop)
+    g_runtime.warn_of_base_pages();
   HeapStrategy strategy =
       options.heap_given ? options.heap : static_cast<HeapStrategy>(module->heap);
   bool ours = reaches_ours(module->free_function, g_own.free, "free") &&

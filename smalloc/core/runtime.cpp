@@ -78,6 +78,8 @@ const Options &Runtime::options() {
     bool privileged = getauxval(AT_SECURE) != 0;
     if (const char *conf = getenv("SMALLOC_CONF"))
       parse_options(Text(conf), privileged, options_, print_conf_warning);
+    if (getauxval(AT_PAGESZ) != kBasePageBytes)
+      refuse_base_pages(privileged);
     if (options_.trace && !__smalloc_v1_collector)
       print_warning("smalloc: warning: SMALLOC_CONF: 'trace' needs libsmalloc_feedback.so (smalloc "
                     "record loads it), ignored\n");

@@ -106,6 +106,8 @@ public:
   /// Stops serving for good, with one warning line (`why` nullptr: silently). Allocated objects
   /// stay valid.
   void switch_off(const char *why);
+  /// Warns once if the heaps are off because of the size of the system's base pages.
+  void warn_of_base_pages();
   bool is_off() const { return state_.load(std::memory_order_relaxed) == HeapState::kOff; }
   void set_strategy(HeapStrategy strategy) { strategy_ = strategy; }
   HeapStrategy strategy() const { return strategy_; }
@@ -322,6 +324,8 @@ private:
   bool start();
   bool start_heaps();
   bool may_start();
+  /// Switches everything off, for base pages that are not of 4 KiB.
+  void refuse_base_pages(bool privileged);
   void set_walk_costs();
   void configure_small_heaps();
   void start_accounts();
@@ -451,6 +455,7 @@ private:
   std::atomic<uint64_t> time_credit_from_ns_{0};
   UnitIndex pending_cursor_ = 0;
   std::atomic<bool> warned_{false};
+  std::atomic<bool> base_pages_refused_{false}; ///< and no warning was printed
   /// CLOCK_REALTIME when the options were read; only with an agent or validate:on.
   uint64_t began_ns_ = 0;
   bool memory_locked_ = false; ///< mlockall() or its effect was seen

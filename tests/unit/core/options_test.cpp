@@ -128,6 +128,16 @@ TEST(Options, KeysAboutNumaHaveTheirOwnTable) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("'numa_intervall:5' is not a known key"), std::string::npos);
 }
+TEST(Options, PagesCanBeSwitchedOff) {
+  Options o = parse("heap:superpage,directives:/tmp/d,static:on,text:on,stack:on,numa:migrate,"
+                    "only-advised:on,validate:on,stats:exit");
+  switch_pages_off(o);
+  EXPECT_TRUE(o.heap_given && o.heap == HeapStrategy::kOff);
+  EXPECT_FALSE(o.static_on_superpages || o.text_on_superpages || o.stack_on_superpages ||
+               o.only_advised || o.validate || *o.directives);
+  EXPECT_EQ(o.numa.mode, numa::NumaMode::kOff);
+  EXPECT_TRUE(o.stats_at_exit);
+}
 TEST(Options, UnknownKeyIsOneLineAndTheRestCounts) {
   Options o = parse("heap:off,wibble:7,stats:exit");
   ASSERT_EQ(warnings.size(), 1u);
