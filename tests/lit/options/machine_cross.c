@@ -9,10 +9,15 @@
 // RUN: cat %t.3/*.json | FileCheck --check-prefix=NONE %s
 // RUN: %rawclang -fplugin=%plugin -O2 --target=aarch64-linux-gnu -mcpu=neoverse-v2 -fplugin-arg-smalloc-machine=a64fx -c -o /dev/null -fplugin-arg-smalloc-sites=%t.4 %s
 // RUN: cat %t.4/*.json | FileCheck --check-prefix=NAMED %s
+// RUN: %rawclang -fplugin=%plugin -O2 --target=aarch64-linux-gnu -c -o /dev/null -fplugin-arg-smalloc-sites=%t.5 %s
+// RUN: cat %t.5/*.json | FileCheck --check-prefix=NONE %s
+// RUN: %rawclang -fplugin=%plugin -O2 --target=aarch64-linux-gnu -mcpu=neoverse-n1 -c -o /dev/null -fplugin-arg-smalloc-sites=%t.6 %s
+// RUN: cat %t.6/*.json | FileCheck --check-prefix=N1 %s
 // REQUIRES: x86-host
 // V2: "name": "neoverse-v2"
 // POWER: "name": "power9"
 // NONE: "name": "generic"
+// N1: "name": "neoverse-n1"
 // NAMED: "name": "a64fx"
 void *malloc(unsigned long);
 void free(void *);
