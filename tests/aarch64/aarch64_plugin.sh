@@ -23,6 +23,10 @@ in_sites() {
 "$CLANG" "${plugin[@]}" -Rpass=smalloc -c "$programs/mixed.c" 2>remarks
 expect_match remarks "superpages, at the first touch.* malloc of [0-9]* bytes in 'wrapped'"
 "$CLANG" "${TARGET[@]}" mixed.o -o mixed.alone
+# The smalloc command of this machine reads what the compiler decided for the other one.
+"$SMALLOC" sites ./mixed.alone >sites
+expect_match sites '^wrapped .* malloc .* superpage'
+expect_match sites '^machine: generic .preset., reach 1536 pages of 4 KiB'
 expect_status 0 emulated "" ./mixed.alone
 mv out expected_mixed
 for linker in bfd gold lld; do

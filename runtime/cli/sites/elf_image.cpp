@@ -13,13 +13,9 @@
 namespace smalloc::cli {
 namespace {
 
-#if defined(__x86_64__)
-constexpr uint16_t kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr uint16_t kMachine = EM_AARCH64;
-#else
-#error "smalloc supports x86-64 and AArch64"
-#endif
+/// True for the processors that the plugin compiles for. The tables of sites are the same on all of
+/// them, so that a cross-compiled program can be read as well.
+constexpr bool is_read(uint16_t machine) { return machine == EM_X86_64 || machine == EM_AARCH64; }
 
 // Most headers in a table; no linker writes more. It limits the work that a hostile file can cause.
 constexpr uint64_t kMaxHeaders = 1u << 20;
@@ -181,11 +177,11 @@ ElfImage parse_elf(ByteSpan bytes, const std::string &file) {
   Elf64_Ehdr header;
   if (!read_at(bytes, 0, header))
     reject_damaged(file, "truncated: it ends inside the ELF header");
-  if (header.e_machine != kMachine)
+  if (!is_read(header.e_machine))
     reject(file,
-           fmt::format("it is built for {} (ELF machine {}), and this smalloc reads {}",
-                       machine_name(header.e_machine), header.e_machine, machine_name(kMachine)),
-           "use the smalloc of a machine that runs it");
+           fmt::format("it is built for {} (ELF machine {}), and smalloc reads x86-64 and AArch64",
+                       machine_name(header.e_machine), header.e_machine),
+           "build it for one of these processors");
   if (header.e_type == ET_CORE)
     reject(file, "it is a core dump", "name the program that dumped it");
   ElfImage image;

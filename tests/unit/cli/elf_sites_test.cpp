@@ -302,6 +302,14 @@ TEST(ParseElf, RejectsWhatIsNotAProgramOfThisMachine) {
   EXPECT_THAT(why(file), testing::HasSubstr("RISC-V"));
 }
 
+TEST(ParseElf, ProgramsOfBothProcessorsAreRead) {
+  Bytes file = elf_file(record_bytes(plain_record()));
+  for (const uint16_t machine : {EM_X86_64, EM_AARCH64}) {
+    put(file, offsetof(Elf64_Ehdr, e_machine), machine);
+    EXPECT_EQ(parse_elf(file, "test").machine, machine);
+  }
+}
+
 TEST(ParseElf, EveryCutFileIsATruncatedOne) {
   const Bytes whole = elf_file(record_bytes(plain_record()));
   for (size_t length = 0; length < whole.size(); length++) {
