@@ -49,7 +49,7 @@ HtmlSection statistics_section(const ReportInput &input) {
   if (counters.is_object())
     for (const auto &[name, value] : counters.items())
       if (value.is_number() && value.get<double>() != 0)
-        counted.add_row({{.text = name}, count_cell(counters, name.c_str())});
+        counted.add_row({{.text = key_words(name)}, value_cell(name, value)});
   if (!counted.empty())
     section.body +=
         "<details><summary>all counters that are not 0</summary>" + counted.html() + "</details>\n";

@@ -16,8 +16,6 @@
 namespace smalloc::cli {
 namespace {
 
-constexpr size_t kMostColumns = 64; // of a list whose objects have different keys
-
 std::string milliseconds(double seconds) {
   const double ms = seconds * 1000;
   return std::abs(ms) >= 99.95 && std::abs(ms) < 1e15 ? fmt::format("{:.0f}", ms)
@@ -246,91 +244,6 @@ HtmlSection sites_section(const ReportInput &input) {
   return section;
 }
 
-// Flattens nested objects into entries with keys like "outer.inner", because a table cell cannot
-// show JSON.
-std::vector<std::pair<std::string, Document>> flat(const Document &object) {
-  std::vector<std::pair<std::string, Document>> all;
-  for (const auto &[key, value] : object.items()) {
-    if (!value.is_object() || value.empty()) {
-      all.emplace_back(key, value);
-      continue;
-    }
-    for (auto &[inner, part] : flat(value))
-      all.emplace_back(key + "." + inner, std::move(part));
-  }
-  return all;
-}
-
-// Returns the words of a list of numbers and words. For a list of objects it returns how many there
-// are.
-std::string words_of(const Document &value) {
-  if (value.is_boolean())
-    return value.get<bool>() ? "yes" : "no";
-  if (!value.is_array())
-    return "-";
-  std::string words;
-  for (const Document &element : value) {
-    if (element.is_structured())
-      return how_many(static_cast<double>(value.size()), value.size() == 1 ? "entry" : "entrie");
-    words +=
-        (words.empty() ? "" : ", ") +
-        (element.is_string() ? element.get<std::string>()
-                             : element.dump(-1, ' ', false, Document::error_handler_t::replace));
-  }
-  return words.empty() ? "-" : words;
-}
-
-// Returns the section of an unknown document: its numbers and words, and a table per list of
-// objects.
-HtmlSection other_section(const ReportInput &input) {
-  const Document &d = input.document;
-  HtmlSection section{text_field(d, "schema") + ": " + input.name, "", ""};
-  HtmlTable plain({"key", "value"});
-  const auto plain_cell = [](const Document &value) {
-    return value.is_number()   ? html_number(value.get<double>(), value.dump())
-           : value.is_string() ? name_cell(value.get<std::string>())
-           : value.is_null()   ? HtmlCell{.text = "-"}
-                               : HtmlCell{.text = words_of(value)};
-  };
-  std::string lists;
-  for (const auto &[key, value] : flat(d)) {
-    if (key == "schema")
-      continue;
-    if (!value.is_array() || value.empty() ||
-        !std::all_of(value.begin(), value.end(), [](const Document &e) { return e.is_object(); })) {
-      plain.add_row({{.text = key}, plain_cell(value)});
-      continue;
-    }
-    std::vector<std::string> columns;
-    std::vector<std::map<std::string, Document>> rows;
-    for (const Document &element : value) {
-      rows.emplace_back();
-      for (const auto &[name, inner] : flat(element)) {
-        rows.back().emplace(name, inner);
-        if (columns.size() <= kMostColumns &&
-            std::find(columns.begin(), columns.end(), name) == columns.end())
-          columns.push_back(name);
-      }
-    }
-    if (columns.size() > kMostColumns) {
-      plain.add_row({{.text = key}, {.text = words_of(value)}});
-      continue;
-    }
-    HtmlTable table(columns);
-    for (const auto &row : rows) {
-      std::vector<HtmlCell> cells;
-      for (const std::string &name : columns) {
-        const auto at = row.find(name);
-        cells.push_back(plain_cell(at == row.end() ? Document() : at->second));
-      }
-      table.add_row(std::move(cells));
-    }
-    lists += "<h3>" + escaped_html(key) + "</h3>\n" + table.html();
-  }
-  section.body = (plain.empty() ? "" : plain.html()) + lists;
-  return section;
-}
-
 } // namespace
 
 HtmlSection section_of(const ReportInput &input) {
@@ -345,6 +258,10 @@ HtmlSection section_of(const ReportInput &input) {
     return study_section(input);
   if (schema == "smalloc.db-show/1")
     return history_section(input);
+  if (schema == "smalloc.machine/1" || schema == "smalloc.calibrate/1")
+    return machine_section(input);
+  if (schema == "smalloc.doctor/1")
+    return doctor_section(input);
   return other_section(input);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // report_sections.h turns documents of smalloc into sections of `smalloc report`. Analyses, sites,
-// statistics, studies and histories have their own sections; any other document is shown as its
-// tables. If several documents name the same sites, a further section joins them.
+// statistics, studies, histories, machine profiles and checks of the system have their own
+// sections; any other document is shown as its tables. If several documents name the same sites, a
+// further section joins them.
 #pragma once
 
 #include "runtime/cli/report/document_fields.h"
@@ -26,6 +27,15 @@ HtmlSection site_by_site(const std::vector<ReportInput> &inputs);
 HtmlSection statistics_section(const ReportInput &input);
 HtmlSection study_section(const ReportInput &input);
 HtmlSection history_section(const ReportInput &input);
+HtmlSection machine_section(const ReportInput &input);
+HtmlSection doctor_section(const ReportInput &input);
+HtmlSection other_section(const ReportInput &input); // of any document
+
+// Returns the words of a key, or of a path of keys: "first_seen_ns" becomes "first seen".
+// value_cell shows the unit.
+std::string key_words(const std::string &path);
+/// Shows a value in the unit that its key names: bytes, seconds, nanoseconds, hertz, or per cent.
+HtmlCell value_cell(const std::string &path, const Document &value);
 
 // Helpers of the sections. A cell shows "-" if the value is unknown.
 HtmlCell percent_cell(std::optional<double> percent); // with a bar

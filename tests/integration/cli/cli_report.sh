@@ -170,7 +170,47 @@ expect_status 0 "$SMALLOC" study -r 2 --pages program,base --json -o study.json 
 expect_status 0 "$SMALLOC" machine show zen4 --json -o machine.json
 expect_status 0 "$SMALLOC" report study.json machine.json -o more.html
 expect_no_match more.html '[{]&quot;|&quot;:'
-check more.html 'len(page.tables["Page sizes compared"]) == 3 and any(r[0] == "tlb" or "level" in r for r in page.tables["smalloc.machine/1: machine.json"])'
+check more.html 'len(page.tables["Page sizes compared"]) == 3'
+# A machine profile is rows with sizes and times, not keys; a clock rate shows cycles as time.
+check more.html '["TLB level 2, 4 KiB, 2 MiB", "3072 entries, 8-way", "preset"] in page.tables["The machine zen4"]'
+check more.html 'not any("_" in cell for rows in page.tables.values() for r in rows for cell in r)'
+python3 - <<'PY'
+import json
+profile = json.load(open("machine.json")) | {"frequency_hz": 2e9, "l2_hit_cycles": 7, "disagreements": ["cpuid and latency differ"]}
+json.dump({"schema": "smalloc.calibrate/1", "noisy": True, "profile": profile}, open("calibrate.json", "w"))
+json.dump({**profile, "tlb": 3}, open("refused.json", "w"))
+PY
+expect_status 0 "$SMALLOC" report calibrate.json refused.json -q -o calibrate.html
+check calibrate.html '["second-level hit", "7 cycles, 3.5 ns", "unknown"] in page.tables["The machine zen4"] and ["clock rate", "2 GHz", "profile"] in page.tables["The machine zen4"]'
+check calibrate.html '"smalloc machine: refused.json" in page.tables'
+expect_match calibrate.html '^<p>The repeats disagreed'
+expect_match calibrate.html '^<p>cpuid and latency differ'
+# The checks of the system: what is wrong comes first.
+cat >doctor.json <<'J'
+{"schema": "smalloc.doctor/1", "totals": {"checks": 2, "warn": 1, "fail": 0}, "checks": [{"name": "thp", "status": "ok", "value": 1, "message": "madvise", "fix": null},
+ {"name": "swap", "status": "warn", "value": 2, "message": "swaps", "fix": "swapoff"}]}
+J
+expect_status 0 "$SMALLOC" report doctor.json -q -o doctor.html
+check doctor.html '[r[:3] for r in page.tables["Checks of the system"]] == [["check", "result", "finding"], ["swap", "warn", "swaps"], ["thp", "ok", "madvise"]]'
+# Any other document: keys are words, and values have the unit that the key names. Objects with
+# equal keys are rows of one table.
+cat >other.json <<'J'
+{"schema": "smalloc.try/1", "cost": {"cpu_seconds": {"without": 0.11148, "with": 1.66, "ratio": 0.67, "low": 0.6}, "peak_memory_bytes": {"without": 19091456.0, "with": 18591744.0, "ratio": 1.027, "low": 1}},
+ "heap_bytes_peak": 12881920, "pid": 12345, "runs": [{"first_seen_ns": 1795932965000000000, "delay_ns": 2500000, "frequency_hz": 3e9, "read_bytes_per_second": 1e9}],
+ "share_percent": 12.34, "large_bytes": 1e300, "nested": {"deep": {"misses": 1234567}}}
+J
+expect_status 0 "$SMALLOC" report other.json -q -o other.html
+check other.html 'page.tables["smalloc try: other.json"] == [["what", "value"], ["heap bytes peak", "12.3 MiB"], ["pid", "12345"], ["share", "12.3 %"], ["large bytes", "1e+300"], ["nested: deep: misses", "1,234,567"], ["", "without", "with", "ratio", "low"], ["cpu", "111 ms", "1.7 s", "0.67", "0.6"], ["peak memory bytes", "18.2 MiB", "17.7 MiB", "1.027", "1"], ["first seen", "delay", "frequency", "read"], ["2026-11-29 06:16", "2.5 ms", "3 GHz", "953.7 MiB/s"]]'
+expect_match other.html '<h3>cost</h3>'
+# What two runs had of a site is one cell.
+cat >diff.json <<'J'
+{"schema": "smalloc.diff/1", "before": {"name": "a"}, "after": {"name": "b"}, "sites": [{"name": "f", "numbers": {"live_bytes": {"before": 1024, "after": 2048, "ratio": 2},
+  "peak_bytes": {"before": 4096, "after": 4096, "ratio": 1}}}]}
+J
+expect_status 0 "$SMALLOC" report diff.json -q -o diff.html
+check diff.html 'page.tables["smalloc diff: diff.json"][-2:] == [["name", "live bytes", "peak bytes"], ["f", "1 KiB → 2 KiB", "4 KiB"]]'
+# Counters of a run are words, too.
+check all.html 'any(r[0] == "superpages peak" for r in page.tables["A run of app"]) and not any("_" in r[0] for r in page.tables["A run of app"] if len(r) == 2)'
 grep -q '<svg ' more.html || fail "no picture of the study"
 # Everything in a document is text: names with markup, values of another type, an empty document.
 cat >hostile.json <<'J'
@@ -185,7 +225,7 @@ echo '{"schema": "smalloc.study/1", "commands": [{"name": "<s>", "results": [{}]
 echo '{"schema": "smalloc.new/<9>", "list": [{"<a>": null}, {"<b>": [1, "<c>"]}], "word": "<d>"}' >fourth.json
 expect_status 0 "$SMALLOC" report hostile.json others.json third.json fourth.json -q -o hostile.html
 check hostile.html '[r[0] for r in page.tables["Site by site"]] == ["site", "<img src=x onerror=alert(1)>"]'
-check hostile.html '"<b>: smalloc report" in page.tables and "smalloc.new/<9>: fourth.json" in page.tables'
+check hostile.html '"<b>: smalloc report" in page.tables and "smalloc new: fourth.json" in page.tables'
 # Numbers outside any axis, endless lists, and very deep nesting.
 for results in '[]' '[{"seconds":{"median":1e300,"low":0,"high":1},"speedup":1.79e308,"below_noise":null,"footprint":{"maximum_bytes":5.2e-318}}]'; do
   echo '{"schema":"smalloc.study/1","metric":"cpu","configurations":["a"],"commands":[{"name":"x","results":'"$results"'}]}' >odd.json
