@@ -5,6 +5,8 @@
   report.png        docs/examples/lookup.c: a trace
   report-large.png  a C++ program of 300 sites in templates: a trace, statistics, and a history of runs
 
+It fails if a table of either page is wider than the page at 800, 1400 or 2000 pixels.
+
 Needs a build in build/, chromium, and python3-pil. Run it after a change of the page, and look at the pictures.
 With --keep FOLDER the pages stay there, to be read in a browser at other widths.
 """
@@ -19,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / "build/bin"
 WIDTH, HEIGHT, MOST_BYTES = 1400, 900, 150 << 10
+WIDTHS = (800, 1400, 2000)
 HEADERS = {"storage_engine/detail/column_family_handle_registry.h": "std::map<std::string, std::vector<std::pair<long, std::string>>>",
            "query/planner/internal/cost_based_join_ordering.h": "std::unordered_map<std::string, std::map<int, std::vector<double>>>",
            "network/transport/buffered_frame_assembler.h": "std::vector<std::unordered_map<long, std::vector<std::string>>>",
@@ -88,6 +91,7 @@ def run(*command, folder, **variables):
     result = subprocess.run([str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if result.returncode:
         sys.exit(f"report_pictures: error: cannot run {' '.join(map(str, command))}: {result.stderr}")
+    return result.stdout
 
 
 def small_report(folder):
@@ -112,11 +116,28 @@ def large_report(folder):
         folder=folder)
 
 
+def chromium(folder, *options):
+    return run("chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/browser", *options, folder=folder)
+
+
+def check_widths(folder, name):
+    """Lays the page out with a script that writes into its title which parts are wider than their place."""
+    script = ("<script>onload = () => { document.title = 'WIDE ' + [...document.querySelectorAll('html, .wide, figure')]"
+              ".filter(e => e.scrollWidth > e.clientWidth)"
+              ".map(e => e.closest('section')?.querySelector('h2').textContent + ': ' + e.scrollWidth).join(', ') + '.' }</script>")
+    page = folder / f"{name}-widths.html"
+    page.write_text((folder / f"{name}.html").read_text(encoding="utf-8").replace("</body>", script + "</body>"), encoding="utf-8")
+    for width in WIDTHS:
+        laid_out = chromium(folder, f"--window-size={width},900", "--virtual-time-budget=5000", "--dump-dom", f"file://{page}")
+        wide = laid_out.partition("<title>WIDE ")[2].partition("</title>")[0]
+        if wide != ".":
+            sys.exit(f"report_pictures: error: at {width} pixels {name}.html is too wide: {wide or 'not laid out'}")
+
+
 def take_picture(folder, name):
     from PIL import Image  # pylint: disable=import-outside-toplevel
     picture = folder / f"{name}.png"
-    run("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/browser",
-        f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={picture}", f"file://{folder}/{name}.html", folder=folder)
+    chromium(folder, "--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={picture}", f"file://{folder}/{name}.html")
     to = ROOT / "docs/pictures" / f"{name}.png"
     Image.open(picture).convert("RGB").quantize(255).save(to, optimize=True)
     if to.stat().st_size > MOST_BYTES:
@@ -134,6 +155,7 @@ def main():
         small_report(folder)
         large_report(folder)
         for name in ("report", "report-large"):
+            check_widths(folder, name)
             take_picture(folder, name)
     finally:
         if not options.keep:

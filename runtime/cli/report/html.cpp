@@ -55,8 +55,8 @@ td.n small{{display:block}}
 footer{{margin-top:3em;color:var(--faint);font-size:.85em}}
 @media (max-width:1100px){{table{{font-size:.82em}}th,td{{padding:.25em .4em}}
   td.name{{max-width:19vw}}table td.name.why{{min-width:12em}}}}
-@media (max-width:900px){{th,td{{padding:.25em .3em}}td.name{{max-width:15.5vw}}
-  table:has(.why) td.name{{max-width:19vw}}td.name>div{{flex-wrap:wrap}}
+@media (max-width:900px){{th,td{{padding:.25em .3em}}td.name{{max-width:15vw}}
+  table:has(.why) td.name{{max-width:18vw}}td.name>div{{flex-wrap:wrap}}
   table td.name.why{{min-width:10em}}td.name small{{margin-left:0}}}}
 @media print{{nav,.long>label{{display:none}}
   body{{max-width:none;margin:0;padding:0;font-size:11px}}
