@@ -173,6 +173,11 @@ HtmlSection analysis_section(const ReportInput &input) {
   else if (chosen > 0)
     section.summary += " (superpages for everything would not save more)";
   section.body = translation_paragraph(d, of);
+  if (flag_field(d, "frequency_assumed"))
+    section.body += html_paragraph(fmt::format(
+        "The profile {} has no clock rate: the times are for {:.3g} GHz. `smalloc calibrate` "
+        "measures this machine.",
+        text_field(d, "machine"), number_field(d, "frequency_hz").value_or(0) / 1e9));
   if (const auto seconds = number_field(field(d, "expected"), "saved_seconds");
       seconds && chosen > 0)
     section.body += html_paragraph("Expected of a run: " + time_text(*seconds) + " saved.");

@@ -209,8 +209,9 @@ cat >diff.json <<'J'
 J
 expect_status 0 "$SMALLOC" report diff.json -q -o diff.html
 check diff.html 'page.tables["smalloc diff: diff.json"][-2:] == [["name", "live bytes", "peak bytes"], ["f", "1 KiB → 2 KiB", "4 KiB"]]'
-# Counters of a run are words, too.
+# Counters of a run are words, too. Times of a profile without a clock rate name the assumed rate.
 check all.html 'any(r[0] == "superpages peak" for r in page.tables["A run of app"]) and not any("_" in r[0] for r in page.tables["A run of app"] if len(r) == 2)'
+expect_match all.html '^<p>The profile zen4 has no clock rate: the times are for 3 GHz. `smalloc calibrate` measures this machine.</p>$'
 grep -q '<svg ' more.html || fail "no picture of the study"
 # Everything in a document is text: names with markup, values of another type, an empty document.
 cat >hostile.json <<'J'
