@@ -18,6 +18,7 @@
   numa-balancing    docs/evidence/numa.md          benchmarks/results/numa-balancing.json    scripts/numa-balancing --record
   numa-study        docs/evidence/numa.md          benchmarks/results/numa-study.json        scripts/numa-study --record
   robustness        docs/evidence/robustness.md    benchmarks/results/robustness.json        scripts/robustness --record
+  readers           docs/evidence/robustness.md    benchmarks/results/robust-readers.json    scripts/robustness --mutations 20000 --record
   packages          docs/evidence/robustness.md    benchmarks/results/robust-packages.json   scripts/robust-packages --record
   coverage          docs/evidence/coverage.md      benchmarks/results/coverage.json          scripts/coverage --record
   evaluation        docs/evidence/evaluation.md    benchmarks/results/evaluation.json        scripts/evaluate.py --record
@@ -191,6 +192,15 @@ def robustness(report):
     return "\n".join(lines)
 
 
+def readers(report):
+    lines = ["| target | mutations | failed | slowest input | peak memory |", "|---|---|---|---|---|"]
+    for row in report["rows"]:
+        slowest = f"{row['slowest_seconds']} s" if row["slowest_seconds"] else "below 1 s"
+        lines.append(f"| {row['reader']} | {row['mutations']} | {row['failed']} | {slowest} | {row['peak_mib']} MiB |")
+    lines += ["", "Made by `scripts/robustness --mutations 20000 --record`."]
+    return "\n".join(lines)
+
+
 def packages(report):
     lines = ["| package | lines | compiled with | its own tests | as without the plugin |", "|---|---|---|---|---|"]
     for row in report["rows"]:
@@ -298,6 +308,7 @@ SECTIONS = {
     "coverage": ("docs/evidence/coverage.md", "coverage.json", coverage, "scripts/coverage --record"),
     "numa-study": ("docs/evidence/numa.md", "numa-study.json", numa_study, "scripts/numa-study --record"),
     "numa-balancing": ("docs/evidence/numa.md", "numa-balancing.json", numa_balancing, "scripts/numa-balancing --record"),
+    "readers": ("docs/evidence/robustness.md", "robust-readers.json", readers, "scripts/robustness --mutations 20000 --record"),
     "robustness": ("docs/evidence/robustness.md", "robustness.json", robustness, "scripts/robustness --record"),
     "selective": ("docs/evidence/evaluation.md", "selective.json", selective, "scripts/selective.py --record"),
     "chosen-times": ("docs/evidence/evaluation.md", "chosen-times.json", chosen_times, "scripts/chosen_times.py --record"),
