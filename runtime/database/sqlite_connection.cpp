@@ -180,6 +180,8 @@ private:
     close(fd);
     if (no_file)
       throw DatabaseError(file_, no_file, "--db FILE");
+    if (info.st_size == 1) // SQLite takes it for an empty file, and would overwrite it
+      throw damaged();
   }
 
   // True if the file begins as a database. Another file is likely to be something that the user

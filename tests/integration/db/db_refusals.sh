@@ -17,6 +17,9 @@ head -c 100000 /dev/urandom >>torn.db
 # A file that was never a history is probably needed: no hint suggests moving it.
 refused noise.db 'it is damaged, or no database' "$SMALLOC" db list --db noise.db
 expect_match err '^hint: another file with --db FILE$'
+# SQLite takes a file of one byte for an empty database.
+printf N >one.db
+refused one.db 'it is damaged, or no database' "$SMALLOC" db list --db one.db
 refused torn.db 'it is damaged$' "$SMALLOC" db list --db torn.db
 expect_match err '^hint: mv torn.db '
 for file in noise.db torn.db; do
