@@ -168,11 +168,12 @@ public:
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
   /// True if the request goes there from any caller. Zeroed memory only up to the size that
-  /// jemalloc writes as well: of a larger object the program may leave pages untouched.
+  /// jemalloc writes as well: of a larger object the program may leave pages untouched. Accounts of
+  /// all objects know none of malloc's.
   bool joins_by_size(size_t bytes, bool zero = false) const {
     return (repeats(bytes) || (JoiningHeap::takes_any(bytes) && !t_small.other_arena)) &&
            (!zero || bytes <= kMostJoinedZeroed) && strategy_ == HeapStrategy::kAuto &&
-           !g_accounts.tracks_small();
+           !g_accounts.exact();
   }
   static constexpr size_t kMostJoinedZeroed = 14336; ///< jemalloc's largest class in slabs
   /// Allocates where freed neighbours are joined: small objects in the bitmap heap, others in the
