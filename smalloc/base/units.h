@@ -43,7 +43,7 @@ template <class T> constexpr T max_of(T a, T b) { return a < b ? b : a; }
 #define SMALLOC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SMALLOC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SMALLOC_COLD __attribute__((noinline, cold))
-/// Part of a path whose instructions are counted (runtime_fast_path_counts): Clang would call it.
+/// Inlines a function of a fast path, which Clang would call (runtime_fast_path_counts).
 #define SMALLOC_INLINED inline __attribute__((always_inline))
 /// Marks the declaration of a variable that fast paths read: code reaches it without the linkage
 /// table.

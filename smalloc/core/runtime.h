@@ -168,8 +168,8 @@ public:
            (__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS);
   }
   /// True if the request goes there from any caller. Zeroed memory only up to the size that
-  /// jemalloc writes as well: of a larger object the program may leave pages untouched. Accounts of
-  /// all objects know none of malloc's.
+  /// jemalloc writes as well: of a larger object the program may leave pages untouched. False with
+  /// exact accounts (debug:on), which cover libsmalloc's heaps only.
   bool joins_by_size(size_t bytes, bool zero = false) const {
     return (repeats(bytes) || (JoiningHeap::takes_any(bytes) && !t_small.other_arena)) &&
            (!zero || bytes <= kMostJoinedZeroed) && strategy_ == HeapStrategy::kAuto &&
