@@ -45,7 +45,7 @@ expect_match err 'demotions: +[1-9][0-9]'
 expect_no_match err contradict
 again=$(sed -n 's/^again \([0-9]*\),.*/\1/p' out)
 [ "$again" -ge 60 ] || { cat out; fail "not promoted again"; }
-SMALLOC_CONF=demote:off,stats:exit expect_status 0 ./t
+SMALLOC_CONF=debug:on,demote:off,stats:exit expect_status 0 ./t
 expect_match out 'demoted 0$'
 expect_match err 'demotions: +0$'
 
