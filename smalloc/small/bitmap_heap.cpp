@@ -97,17 +97,25 @@ FreeRun *BitmapHeap::find(unsigned n) const {
   return nullptr;
 }
 
-/// Takes up to `most` objects of `n` granules. Returns how many.
+/// Takes up to `most` objects of `n` granules. Returns how many. Where the run has room, they lie so
+/// that they cross as few cache lines as possible; the granules in front of them stay free.
 unsigned BitmapHeap::take(unsigned n, unsigned most, void **objects) {
   unsigned taken = 0;
   while (taken < most) {
     FreeRun *run = find(n);
     if (!run)
       break;
-    const unsigned length = BitmapSpan::length_of(run), count = min_of(most - taken, length / n);
-    auto *at = reinterpret_cast<char *>(run);
+    unsigned length = BitmapSpan::length_of(run);
     BitmapSpan *span = BitmapSpan::of(run);
     remove(run, length);
+    if (const unsigned skew = BitmapSpan::before_aligned(run, n); skew && skew + n <= length) {
+      insert(span->list_run(run, skew), skew);
+      run = reinterpret_cast<FreeRun *>(reinterpret_cast<char *>(run) +
+                                        skew * BitmapSpan::kGranuleBytes);
+      length -= skew;
+    }
+    const unsigned count = min_of(most - taken, length / n);
+    auto *at = reinterpret_cast<char *>(run);
     if (FreeRun *rest = span->take(run, length, n, count))
       insert(rest, length - count * n);
     for (unsigned k = 0; k < count; k++, at += n * BitmapSpan::kGranuleBytes)

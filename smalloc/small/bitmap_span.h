@@ -29,7 +29,7 @@ struct FreeRun {
 class BitmapSpan {
 public:
   static constexpr size_t kBytes = size_t{256} << 10, kGranuleBytes = 16;
-  static constexpr unsigned kGranules = kBytes / kGranuleBytes;
+  static constexpr unsigned kGranules = kBytes / kGranuleBytes, kLineGranules = 64 / kGranuleBytes;
 
   /// Returns the span of an object or of a free run.
   static BitmapSpan *of(const void *p) {
@@ -48,6 +48,13 @@ public:
   bool starts_object(const void *p) const;
 
   static unsigned length_of(const FreeRun *run);
+  /// Granules from `run` on in front of the first place at which objects of `n` granules cross no
+  /// more cache lines than they must, one behind the other: a multiple of the largest power of two
+  /// that divides their size, at most a line.
+  static unsigned before_aligned(const FreeRun *run, unsigned n) {
+    const unsigned unit = min_of(n & (0u - n), kLineGranules);
+    return (0u - granule(run)) & (unit - 1);
+  }
   /// The listed run directly in front of `p`, or behind it; nullptr: there is none.
   FreeRun *run_before(const void *p);
   FreeRun *run_at(void *p);

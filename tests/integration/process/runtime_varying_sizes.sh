@@ -146,3 +146,25 @@ SMALLOC_CONF=stats:exit expect_status 0 timeout 300 ./varying
 expect_match out '^ours 1 usable 1008$'
 # With small objects charged to their sites, the program's malloc serves them.
 SMALLOC_CONF=debug:on expect_status 0 timeout 300 ./varying
+
+# Objects of 56 bytes, which take a cache line, lie in one line each, also where smaller objects lie
+# between them.
+build lines -fno-builtin $(linked) <<'C'
+#include "runtime_sites.h"
+TEST_SITE(varying, SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_ANY_SIZE, 512);
+int main(void) {
+  enum { N = 40000 };
+  warm_up(&varying);
+  int crossing = 0, ours_too = 0;
+  for (int i = 0; i < N; i++) {
+    __smalloc_v1_malloc(24 + 16 * (i % 2), &varying);
+    const char *p = (const char *)__smalloc_v1_malloc(56, &varying);
+    crossing += (size_t)p % 64 != 0;
+    ours_too += p && ours(p);
+  }
+  printf("crossing %d ours %d\n", crossing > N / 50, ours_too == N);
+  return 0;
+}
+C
+expect_status 0 ./lines
+expect_match out '^crossing 0 ours 1$'

@@ -60,6 +60,22 @@ protected:
   char *first_ = nullptr;
 };
 
+TEST_F(BitmapSpanTest, KnowsWhereObjectsCrossTheFewestLines) {
+  const auto before = [&](unsigned granule, unsigned n) {
+    return BitmapSpan::before_aligned(reinterpret_cast<FreeRun *>(memory_ + granule * kGranule), n);
+  };
+  for (unsigned granule = 0; granule < 64; granule++)
+    for (const unsigned odd : {1u, 3u, 5u, 33u}) {
+      EXPECT_EQ(before(granule, odd), 0u);
+      EXPECT_EQ((granule + before(granule, 2 * odd)) % 2, 0u);
+      EXPECT_LT(before(granule, 2 * odd), 2u);
+      for (const unsigned lines : {4u, 8u, 64u}) {
+        EXPECT_EQ((granule + before(granule, lines * odd)) % 4, 0u);
+        EXPECT_LT(before(granule, lines * odd), 4u);
+      }
+    }
+}
+
 TEST_F(BitmapSpanTest, AnEmptySpanIsOneRun) {
   EXPECT_TRUE(span().is_empty());
   EXPECT_EQ(BitmapSpan::length_of(run_at(0)), span().free_granules());
