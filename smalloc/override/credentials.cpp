@@ -2,9 +2,9 @@
 //
 // credentials.cpp intercepts the calls by which a program changes its credentials or namespaces. In
 // the kernel these belong to a thread. The C library changes all threads that it knows; the helper
-// thread is none of them (bare_thread.h). It must not keep rights that the program has given up. And
-// unshare and setns are refused to a process with a second thread. So the helper ends before the
-// call, and a later one starts with the new credentials.
+// thread is none of them (bare_thread.h), and it must not keep rights that the program has given
+// up. Moreover, the kernel refuses some of unshare and setns to a process with a second thread. So
+// the helper ends before the call, and a later one starts with the new credentials.
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/override/next.h"
 

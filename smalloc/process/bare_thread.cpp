@@ -62,8 +62,8 @@ struct BareThread {
   pid_t *tid = nullptr; ///< in glibc's record: the running thread's number, 0 after its end
   pid_t process = 0;    ///< whose thread it is
   void (*body)() = nullptr;
-  /// The creator's tables of isdigit() and the like, which strtol uses. glibc sets them at the start
-  /// of each of its threads.
+  /// The creator's tables of isdigit() and the like, which strtol uses. glibc sets them at the
+  /// start of each of its threads.
   const unsigned short *classes = nullptr;
   const int *lower = nullptr, *upper = nullptr;
 

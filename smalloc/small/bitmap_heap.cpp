@@ -97,8 +97,8 @@ FreeRun *BitmapHeap::find(unsigned n) const {
   return nullptr;
 }
 
-/// Takes up to `most` objects of `n` granules. Returns how many. Where the run has room, they lie so
-/// that they cross as few cache lines as possible; the granules in front of them stay free.
+/// Takes up to `most` objects of `n` granules. Returns how many. Where the run has room, they lie
+/// so that they cross as few cache lines as possible; the granules in front of them stay free.
 unsigned BitmapHeap::take(unsigned n, unsigned most, void **objects) {
   unsigned taken = 0;
   while (taken < most) {
