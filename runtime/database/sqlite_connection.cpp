@@ -8,6 +8,7 @@
 // - The schema's version is SQLite's user_version. smalloc's application_id prevents writing into
 // the database of another program.
 #include "runtime/database/connection.h"
+#include "runtime/database/sqlite_interface.h"
 #include "smalloc/include/smalloc/input_file.h"
 
 #include <cerrno>
@@ -15,7 +16,6 @@
 #include <filesystem>
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 // event_names.cpp lists the event names that are tried for each quantity, the best first.
 #include "runtime/pmu/event_names.h"
 
+#include "runtime/pmu/libpfm_interface.h"
 #include "smalloc/machine.h"
 
 #include <cstdlib>
@@ -10,7 +11,6 @@
 #include <span>
 
 #include <linux/perf_event.h>
-#include <perfmon/pfmlib_perf_event.h>
 
 namespace smalloc::pmu {
 namespace {
@@ -57,19 +57,19 @@ std::span<const char *const> names_of(Quantity quantity) {
 bool ready() {
   // Also load the tables of other processors: presets and tests use them.
   static const bool initialised =
-      setenv("LIBPFM_ENCODE_INACTIVE", "1", 0) == 0 && pfm_initialize() == PFM_SUCCESS;
+      setenv("LIBPFM_ENCODE_INACTIVE", "1", 0) == 0 && pfm_initialize() == kPfmSuccess;
   return initialised;
 }
 
 std::optional<EventCode> encode(const std::string &name) {
   struct perf_event_attr attributes;
   std::memset(&attributes, 0, sizeof attributes);
-  pfm_perf_encode_arg_t argument;
+  PfmEncodeArgument argument;
   std::memset(&argument, 0, sizeof argument);
   argument.size = sizeof argument;
   argument.attr = &attributes;
-  if (!ready() || pfm_get_os_event_encoding(name.c_str(), PFM_PLM3, PFM_OS_PERF_EVENT, &argument) !=
-                      PFM_SUCCESS)
+  if (!ready() || pfm_get_os_event_encoding(name.c_str(), kPfmUserLevel, kPfmOsPerfEvent,
+                                            &argument) != kPfmSuccess)
     return std::nullopt;
   return EventCode{attributes.type, attributes.config, attributes.config1, attributes.config2,
                    name};
