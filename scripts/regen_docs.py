@@ -5,6 +5,7 @@
 
   first-look        README.md                      benchmarks/results/first-look.json        scripts/first_look.py --record
   setup             README.md                      benchmarks/results/setup.json             scripts/setup_cost.py --root DIR ... --record
+  setup-against     docs/evidence/setup.md         benchmarks/results/setup.json             the same with --against COMMIT
   first-try         docs/decide.md                 benchmarks/results/first-look.json        scripts/first_look.py --record --only try
   speed-memory      README.md                      benchmarks/results/peers.json             scripts/bench.py -p peers --record
   programs          docs/evidence/programs.md      benchmarks/results/programs.json          scripts/bench.py -p real --record
@@ -255,6 +256,11 @@ def setup(report):
     return textwrap.fill(setup_cost.page(report), 100, break_long_words=False, break_on_hyphens=False)
 
 
+def setup_against(report):
+    """The cost of the demo beside that of an earlier commit."""
+    return setup_cost.comparison(report)
+
+
 def speed_memory(report):
     """The picture's figures in words, for those who see no pictures."""
     means = bench_peers.means(report["programs"], report["configurations"])
@@ -292,6 +298,8 @@ def redraw(check):
 SECTIONS = {
     "first-look": ("README.md", "first-look.json", first_look, "scripts/first_look.py --record"),
     "setup": ("README.md", "setup.json", setup, "scripts/setup_cost.py --root DIR packages --record"),
+    "setup-against": ("docs/evidence/setup.md", "setup.json", setup_against,
+                      "scripts/setup_cost.py --root DIR packages --against COMMIT --record"),
     "first-try": ("docs/decide.md", "first-look.json", first_try, "scripts/first_look.py --record --only try"),
     "speed-memory": ("README.md", "peers.json", speed_memory, "scripts/bench.py -p peers --record"),
     "programs": ("docs/evidence/programs.md", "programs.json", programs, "scripts/bench.py -p real --record"),
