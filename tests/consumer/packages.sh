@@ -18,7 +18,8 @@ expect_match depends 'libsmalloc0 \(= '
 expect_match depends 'clang-22'
 # Each file is where Debian users expect it, and in one package only.
 for file in bin/smalloc bin/smalloc-cc lib/libsmalloc.so lib/libsmalloc.a lib/pkgconfig/smalloc.pc lib/cmake/Smalloc/SmallocConfig.cmake \
-  lib/smalloc/llvm-22/SmallocPlugin.so include/smalloc/site.h; do
+  lib/smalloc/llvm-22/SmallocPlugin.so include/smalloc/site.h share/bash-completion/completions/smalloc share/zsh/vendor-completions/_smalloc \
+  share/fish/vendor_completions.d/smalloc.fish share/man/man1/smalloc.1 share/man/man1/smalloc-fc.1; do
   [ -e "root/usr/$file" ] || fail "no /usr/$file in the packages"
 done
 find debs -maxdepth 1 -name '*.deb' -exec sh -c 'dpkg-deb --fsys-tarfile "$1" | tar t | grep -v "/$"' _ {} \; | sort | uniq -d >twice

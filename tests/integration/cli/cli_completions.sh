@@ -37,6 +37,34 @@ for verb in $verbs; do
     completed "$verb" "$option" | grep -qw -- "$option" || fail "$verb: no $option"
   done
 done
+# In zsh and fish, from where a package puts the scripts; what a user sees after a tab.
+mkdir -p zsh fish/fish/vendor_completions.d
+"$SMALLOC" --completion zsh >zsh/_smalloc
+"$SMALLOC" --completion fish >fish/fish/vendor_completions.d/smalloc.fish
+if command -v fish >/dev/null; then
+  in_fish() { HOME=$PWD XDG_DATA_DIRS=$PWD/fish fish -c "complete -C '$1'" | cut -f1 | sort | paste -sd " "; }
+  is "$(in_fish 'smalloc tr')" "trace try"
+  is "$(in_fish 'smalloc try --sh')" "--show-output"
+  is "$(in_fish 'smalloc numa simulate --hor')" "--horizon"
+fi
+if command -v zsh >/dev/null; then
+  # Completion needs a line editor: zsh runs a second zsh on a pseudo-terminal.
+  cat >tab.zsh <<'Z'
+zmodload zsh/zpty
+zpty inner 'TERM=dumb zsh -f'
+zpty -w inner "PS1= ; fpath=($PWD/zsh \$fpath); autoload -U compinit; compinit -D -u; print rea''dy"
+zpty -r inner seen '*ready*'
+zpty -w -n inner "$1"$'\t\t'
+sleep 1
+zpty -w -n inner $'\025exit\n'
+while zpty -r inner line; do print -r -- "$line"; done
+Z
+  timeout 60 zsh -f tab.zsh 'smalloc tr' >out
+  expect_match out '^trace +-- '
+  expect_match out '^try +-- '
+  timeout 60 zsh -f tab.zsh 'smalloc try --sh' >out
+  expect_match out 'smalloc try --show-output'
+fi
 for shell in zsh fish; do
   expect_status 0 "$SMALLOC" --completion "$shell"
   expect_match out 'show-output'
