@@ -157,9 +157,13 @@ std::string roff(const std::string &text) {
   return out;
 }
 
-std::string man_example(const Example &example) {
-  return fmt::format(".PP\n.RS\n.nf\n{}\n.fi\n.RE\n{}\n", roff(example.command),
-                     roff(example.effect));
+// Returns the examples, a paragraph each. A paragraph macro must not follow a heading.
+std::string man_examples(const Example (&examples)[2]) {
+  std::string text;
+  for (const Example &example : examples)
+    text += fmt::format("{}.RS\n.nf\n{}\n.fi\n.RE\n{}\n", text.empty() ? "" : ".PP\n",
+                        roff(example.command), roff(example.effect));
+  return text;
 }
 
 std::string man_options(const CLI::App *app) {
@@ -222,10 +226,11 @@ std::string man_page(CLI::App &app, const std::string &name) {
 namespace {
 
 std::string man_overview() {
-  std::string text = ".\\\" Generated from the command's own options: smalloc --man\n"
-                     ".TH SMALLOC 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
-                     ".SH NAME\nsmalloc \\- put each heap object on the page size that pays\n"
-                     ".SH SYNOPSIS\n.B smalloc\n.I VERB\n[\\fIOPTION\\fR]...\n";
+  std::string text =
+      ".\\\" Generated from the command's own options: smalloc --man\n"
+      ".TH SMALLOC 1 \"" SMALLOC_RELEASED "\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
+      ".SH NAME\nsmalloc \\- put each heap object on the page size that pays\n"
+      ".SH SYNOPSIS\n.B smalloc\n.I VERB\n[\\fIOPTION\\fR]...\n";
   text +=
       ".SH DESCRIPTION\nReads what the smalloc compiler plugin left in programs, says what the "
       "system can do for "
@@ -271,14 +276,13 @@ std::string man_verb(const Verb &verb, CLI::App &app) {
   std::string title = name;
   for (char &c : title)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string text =
-      fmt::format(".\\\" Generated from the command's own options: smalloc --man={}\n"
-                  ".TH {} 1 \"\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
-                  ".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.SH DESCRIPTION\n{}\n.SH EXAMPLES\n",
-                  verb.name, roff(title), roff(name), roff(verb.summary), roff(usage_line(sub)),
-                  roff(verb.description));
-  for (const Example &example : verb.examples)
-    text += man_example(example);
+  std::string text = fmt::format(
+      ".\\\" Generated from the command's own options: smalloc --man={}\n"
+      ".TH {} 1 \"" SMALLOC_RELEASED "\" \"smalloc " SMALLOC_VERSION "\" \"User Commands\"\n"
+      ".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n.SH DESCRIPTION\n{}\n.SH EXAMPLES\n",
+      verb.name, roff(title), roff(name), roff(verb.summary), roff(usage_line(sub)),
+      roff(verb.description));
+  text += man_examples(verb.examples);
   if (const std::string options = man_options(sub); !options.empty())
     text += ".SH OPTIONS\n" + options;
   if (!sub->get_subcommands({}).empty())
@@ -287,8 +291,7 @@ std::string man_verb(const Verb &verb, CLI::App &app) {
     text +=
         fmt::format(".SS \"{}\"\n{}\n", roff(usage_line(below)), roff(below->get_description()));
     if (const Part *part = part_of(below))
-      for (const Example &example : part->examples)
-        text += man_example(example);
+      text += ".PP\n" + man_examples(part->examples);
     text += man_options(below);
   }
   return text + ".SH \"SEE ALSO\"\n.BR smalloc (1)\nfor exit statuses, thresholds and the "
