@@ -323,7 +323,9 @@ def main():
             note(f"bench.py: error: unknown configuration: {key}\nhint: bench.py --list")
             return 2
     chosen = {k: available[k] for k in wanted if k in available}
-    if any(v[1] == "ours" for v in chosen.values()) and not (options.build / "lib" / "SmallocPlugin.so").exists():
+    # An installed smalloc has no lib/SmallocPlugin.so, but the wrapper, which knows where its plugin is.
+    plugin_there = (options.build / "lib" / "SmallocPlugin.so").exists() or os.access(options.build / "bin" / "smalloc-cc", os.X_OK)
+    if any(v[1] == "ours" for v in chosen.values()) and not plugin_there:
         note(f"bench.py: left out: our configurations (no plugin in {options.build})\nhint: cmake --build {options.build}")
         chosen = {k: v for k, v in chosen.items() if v[1] != "ours"}
     if "pass-on" in chosen:

@@ -20,6 +20,9 @@ expect_status_in 2 scripts/test --stage nonsense
 expect_match "$tmp/err" 'stage \(nonsense\): unknown'
 expect_status_in 2 scripts/test --stage
 expect_match "$tmp/err" 'needs a value'
+# The demonstration of an installed smalloc needs one.
+expect_status_in 2 scripts/demo --installed "$tmp"
+expect_match "$tmp/err" 'no bin/smalloc'
 # What the demonstration installs is part of what the tests install, and has no server and no test library.
 scripts/install-packages --list | sort >"$tmp/all"
 for set in build demo; do
