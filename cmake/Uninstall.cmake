@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Uninstall: `cmake --build build --target uninstall` removes the files of the latest `cmake
-# --install build`, and folders of smalloc that become empty. A tree that was moved since then is
-# deleted as a whole, by its owner. MANIFEST: the list that cmake --install has written. DESTDIR
-# works as with cmake --install.
+# --install build`, folders of smalloc, and folders that the installation created, if they are
+# empty. A tree that was moved since then is deleted as a whole, by its owner. MANIFEST: the list
+# that cmake --install has written. FOLDERS: the list of cmake/InstallFolders.cmake. DESTDIR works as
+# with cmake --install.
 if(NOT EXISTS "${MANIFEST}")
   message(FATAL_ERROR "nothing to uninstall: ${MANIFEST} does not exist\nhint: cmake --install writes it; who has installed from another build folder uninstalls there")
 endif()
@@ -20,19 +21,42 @@ foreach(file IN LISTS files)
   cmake_path(GET path PARENT_PATH folder)
   list(APPEND folders "${folder}")
 endforeach()
-# The deepest first. Shared folders, such as bin, stay although they are empty.
+# True in `empty` if nothing is in the folder.
+function(is_empty folder empty)
+  file(GLOB left "${folder}/*" "${folder}/.*")
+  list(FILTER left EXCLUDE REGEX "/\\.\\.?$")
+  list(LENGTH left number)
+  if(number EQUAL 0)
+    set(${empty} TRUE PARENT_SCOPE)
+  else()
+    set(${empty} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+# The deepest first.
 list(REMOVE_DUPLICATES folders)
 list(SORT folders ORDER DESCENDING)
 foreach(folder IN LISTS folders)
   while(folder MATCHES "/[Ss]malloc(/llvm-[0-9]+|/docs(/[a-z]+)?)?$" AND IS_DIRECTORY "${folder}")
-    file(GLOB left "${folder}/*" "${folder}/.*")
-    list(FILTER left EXCLUDE REGEX "/\\.\\.?$")
-    if(left)
+    is_empty("${folder}" empty)
+    if(NOT empty)
       break()
     endif()
     file(REMOVE_RECURSE "${folder}")
     cmake_path(GET folder PARENT_PATH folder)
   endwhile()
 endforeach()
-file(REMOVE "${MANIFEST}")
+# Shared folders, such as bin, that were there before stay although they are empty.
+set(created)
+if(EXISTS "${FOLDERS}")
+  file(STRINGS "${FOLDERS}" created)
+endif()
+list(REMOVE_DUPLICATES created)
+list(SORT created ORDER DESCENDING)
+foreach(folder IN LISTS created)
+  is_empty("${folder}" empty)
+  if(empty AND IS_DIRECTORY "${folder}" AND NOT IS_SYMLINK "${folder}")
+    file(REMOVE_RECURSE "${folder}")
+  endif()
+endforeach()
+file(REMOVE "${MANIFEST}" "${FOLDERS}")
 message(STATUS "${removed} files removed")

@@ -28,6 +28,22 @@ left=$(cd "$stage" && find . ! -type d | sort | tr '\n' ' ')
 [ "$left" = "./bin/theirs ./include/smalloc/theirs " ] || { echo "FAIL: uninstall leaves $left" >&2; exit 1; }
 left=$(cd "$stage" && find . -type d -iname '*smalloc*' | tr '\n' ' ')
 [ "$left" = "./include/smalloc " ] || { echo "FAIL: uninstall leaves the folders $left" >&2; exit 1; }
+# The folders that the installation created are gone, but for those that other files need.
+left=$(cd "$stage" && find . -type d | sort | tr '\n' ' ')
+[ "$left" = ". ./bin ./include ./include/smalloc " ] || { echo "FAIL: uninstall leaves the folders $left" >&2; exit 1; }
+rm -rf "$stage"
+# A folder that was there before stays although it is empty; without one, nothing is left at all.
+for before in share/man ""; do
+  [ -z "$before" ] || mkdir -p "$stage/$before"
+  { cmake --install "$SMALLOC_BUILD" --prefix "$stage" && cmake --build "$SMALLOC_BUILD" --target uninstall; } \
+    >"$SMALLOC_BUILD/tests/consumer/again.log" 2>&1 || {
+    cat "$SMALLOC_BUILD/tests/consumer/again.log" >&2
+    exit 1
+  }
+  left=$(find "$stage" 2>/dev/null | sort | tr '\n' ' ')
+  [ "$left" = "${before:+$stage $stage/share $stage/share/man }" ] || { echo "FAIL: uninstall leaves $left" >&2; exit 1; }
+  rm -rf "$stage"
+done
 ! cmake --build "$SMALLOC_BUILD" --target uninstall >"$SMALLOC_BUILD/tests/consumer/uninstall.log" 2>&1 ||
   { echo "FAIL: nothing is installed, and uninstall does not say so" >&2; exit 1; }
 grep -q 'nothing to uninstall' "$SMALLOC_BUILD/tests/consumer/uninstall.log" || { cat "$SMALLOC_BUILD/tests/consumer/uninstall.log" >&2; exit 1; }
