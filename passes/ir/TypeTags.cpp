@@ -11,7 +11,7 @@ using namespace llvm;
 namespace smalloc {
 
 /// Most structures nested in each other.
-static constexpr unsigned MaxDepth = 12;
+static constexpr unsigned MaxAccessDepth = 12;
 
 bool isLibraryClass(StringRef TypeName) {
   return TypeName.starts_with("_ZTSSt") || TypeName.starts_with("_ZTSNSt") ||
@@ -51,7 +51,7 @@ StringRef classPointedTo(const MDNode *Tag) {
   if (!Name.consume_front("p1 ") || !isClassName(Name))
     return StringRef();
   // C's tags name a pointer's structure in the same way, but name the structure itself differently.
-  for (unsigned Depth = 0; Type && Depth < MaxDepth; ++Depth) {
+  for (unsigned Depth = 0; Type && Depth < MaxAccessDepth; ++Depth) {
     if (Type->getNumOperands() < 2)
       return typeName(Type) == "Simple C++ TBAA" ? Name : StringRef();
     Type = nodeOperand(Type, 1);

@@ -65,6 +65,10 @@ std::vector<FailIf> parse_thresholds(const OutputOptions &options) {
   return thresholds;
 }
 
+nlohmann::ordered_json text_or_null(const std::string &text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+}
+
 std::string json_text(const nlohmann::ordered_json &document) {
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -32,6 +32,8 @@ void add_output_options(CLI::App &app, OutputOptions &options);
 // Adds the same options without -o, for verbs that use -o otherwise.
 void add_document_options(CLI::App &app, OutputOptions &options);
 
+// Returns the text as JSON; null if it is empty.
+nlohmann::ordered_json text_or_null(const std::string &text);
 // Writes `text` to `file`, whose name may hold %p, %h and %r, or to standard output if `file` is
 // empty. `option`: the option that named the file, for hints. Throws Failure.
 void write_text(const std::string &file, const std::string &text, const std::string &option = "-o");

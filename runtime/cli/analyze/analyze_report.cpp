@@ -42,8 +42,6 @@ const char *kind_name(benefit::CategoryKind kind) {
 
 std::string hex(uint64_t id) { return fmt::format("{:016x}", id); }
 
-Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
-
 Json chain_of(const RankedMapping &m) {
   Json lines = Json::array();
   std::istringstream chain(m.chain);

@@ -35,7 +35,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct AnalyzeOptions {
   OutputOptions output; // its file is not used: -o names the directives file
   ProfileOptions profile;
   std::string directives, machine, budget, categories = "site", significance = "share",
@@ -75,7 +75,7 @@ uint64_t parse_budget(const std::string &text) {
 // Runs `work` on the history. Returns false if the history cannot be used; the analysis is printed
 // nevertheless. With --db, `refused` gets the failure, and the command fails at its end. Without
 // --db, the failure is printed as a warning.
-bool with_the_history(const Options &options, std::optional<Failure> &refused,
+bool with_the_history(const AnalyzeOptions &options, std::optional<Failure> &refused,
                       const std::function<void()> &work) {
   std::optional<Failure> failure;
   try {
@@ -135,7 +135,7 @@ bool is_of_sites(benefit::Grouping grouping) {
 }
 
 // Checks before minutes of work whether the results can be written.
-void check_outputs(const Options &options) {
+void check_outputs(const AnalyzeOptions &options) {
   if (!options.directives.empty())
     check_can_write(expand_file_name(options.directives), "-o");
   if (!options.plot.empty())
@@ -143,7 +143,7 @@ void check_outputs(const Options &options) {
 }
 
 // Fills the options of the profile from the words of the command line.
-void read_words(Options &options) {
+void read_words(AnalyzeOptions &options) {
   if (!options.budget.empty())
     options.profile.budget_bytes = parse_budget(options.budget);
   options.profile.grouping = options.categories == "paper"     ? benefit::Grouping::kPaper
@@ -156,7 +156,7 @@ void read_words(Options &options) {
 }
 
 // Returns the input to name in the directives; empty: unknown, or the traces have several.
-std::string analyzed_input(const Options &options, const Profile &profile) {
+std::string analyzed_input(const AnalyzeOptions &options, const Profile &profile) {
   if (!options.input.empty())
     return input_of({"", options.input});
   const std::string &input = profile.traces.front().input;
@@ -166,7 +166,7 @@ std::string analyzed_input(const Options &options, const Profile &profile) {
 }
 
 // Writes the directives, and warns if there are none, or fewer than the estimate promises.
-void write_directives(const Options &options, const Profile &profile,
+void write_directives(const AnalyzeOptions &options, const Profile &profile,
                       const directives::File &file) {
   if (file.entries.empty() && !is_of_sites(options.profile.grouping))
     print_warning("no directives", options.directives,
@@ -202,7 +202,7 @@ void note_next_command(const std::string &directives, const Profile &profile) {
       program_of(profile));
 }
 
-Profile analyse_with_progress(const Options &options, const benefit::CostModel &costs) {
+Profile analyse_with_progress(const AnalyzeOptions &options, const benefit::CostModel &costs) {
   Progress progress("analyzing", options.output.quiet);
   return analyse(options.profile, costs,
                  [&](double fraction, const char *what) { progress.show(fraction, what); });
@@ -216,7 +216,7 @@ void check_keys_exist(const std::vector<FailIf> &thresholds, const Json &documen
   }
 }
 
-int run_analyze(Options &options) {
+int run_analyze(AnalyzeOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
   trace::ReadingLimits::lifted = options.unbounded;
@@ -288,7 +288,7 @@ CLI::Validator number_between(double least, double most, const std::string &want
 }
 
 // Declares the options of what is evaluated, and by which rules it is chosen.
-void declare_choice(CLI::App &app, const std::shared_ptr<Options> &options) {
+void declare_choice(CLI::App &app, const std::shared_ptr<AnalyzeOptions> &options) {
   app.add_option("--budget", options->budget, "Choose at most this much (64m, 2g)")
       ->type_name("SIZE");
   app.add_option("--pages", options->pages,
@@ -330,8 +330,8 @@ void declare_choice(CLI::App &app, const std::shared_ptr<Options> &options) {
       ->type_name("N");
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_analyze(CLI::App &app) {
+  auto options = std::make_shared<AnalyzeOptions>();
   app.add_option("TRACE", options->profile.traces, "Traces of smalloc record; several are summed")
       ->required()
       ->type_name("");
@@ -368,6 +368,6 @@ const Verb kAnalyzeVerb = {
       "the ranking, and a file for SMALLOC_CONF=directives:"},
      {"smalloc analyze small.trace big.trace --budget 64m --json",
       "two inputs together, at most 32 superpages, for scripts"}},
-    declare};
+    declare_analyze};
 
 } // namespace smalloc::cli

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 using directives::Entry;
 using directives::File;
 
-struct Options {
+struct DirectivesOptions {
   OutputOptions output;
   std::string merged;
   std::vector<std::string> files;
@@ -101,7 +101,7 @@ Json entry_json(const File &file, const directives::Key &key, const Entry &e) {
               {"comment", e.comment}};
 }
 
-int show(const Options &options) {
+int show(const DirectivesOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const File file = load(options.files[0]);
   Json entries = Json::array(), header = Json::object();
@@ -141,7 +141,7 @@ int show(const Options &options) {
   });
 }
 
-int diff(const Options &options) {
+int diff(const DirectivesOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const File before = load(options.files[0]), after = load(options.files[1]);
   const auto differences = directives::compare(before, after);
@@ -172,7 +172,7 @@ int diff(const Options &options) {
   });
 }
 
-int merge(const Options &options) {
+int merge(const DirectivesOptions &options) {
   File result = load(options.files[0]);
   for (size_t i = 1; i < options.files.size(); i++)
     result = directives::merge(result, load(options.files[i]));
@@ -180,8 +180,8 @@ int merge(const Options &options) {
   return kDone;
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_directives(CLI::App &app) {
+  auto options = std::make_shared<DirectivesOptions>();
   CLI::App *shown = app.add_subcommand("show", "A file's directives, checked");
   shown->add_option("FILE", options->files, "A directives file")
       ->required()
@@ -194,7 +194,7 @@ std::function<int()> declare(CLI::App &app) {
       ->expected(2)
       ->type_name("");
   add_output_options(*compared, options->output);
-  compared->callback([options] { options->verb = Options::kDiff; });
+  compared->callback([options] { options->verb = DirectivesOptions::kDiff; });
   CLI::App *merged = app.add_subcommand(
       "merge",
       "One file out of several: of the same site, the entry with the higher PMB, or without one");
@@ -202,13 +202,13 @@ std::function<int()> declare(CLI::App &app) {
   merged->add_option("-o,--output", options->merged, "Where to write it (standard output)")
       ->type_name("FILE");
   merged->add_flag("-q,--quiet", options->output.quiet, "No notes on standard error");
-  merged->callback([options] { options->verb = Options::kMerge; });
+  merged->callback([options] { options->verb = DirectivesOptions::kMerge; });
   app.require_subcommand(1);
   return [options] {
     set_quiet(options->output.quiet);
-    return options->verb == Options::kShow   ? show(*options)
-           : options->verb == Options::kDiff ? diff(*options)
-                                             : merge(*options);
+    return options->verb == DirectivesOptions::kShow   ? show(*options)
+           : options->verb == DirectivesOptions::kDiff ? diff(*options)
+                                                       : merge(*options);
   };
 }
 
@@ -224,6 +224,6 @@ const Verb kDirectivesVerb = {
       "for scripts: exit 3 when a decision changed"},
      {"smalloc directives merge a.directives b.directives -o app.directives",
       "one file out of the profiles of two inputs"}},
-    declare};
+    declare_directives};
 
 } // namespace smalloc::cli

@@ -42,7 +42,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RecordOptions {
   std::string output, source;
   uint64_t period = 0;  // 0: the source's default
   double rate = 0;      // 0: the library's default
@@ -140,7 +140,7 @@ void warn_of_nothing(const std::string &program, const std::string &pattern, int
   print_warning("nothing was recorded", program, why, hint);
 }
 
-Environment recording_environment(const Options &options, const std::string &pattern,
+Environment recording_environment(const RecordOptions &options, const std::string &pattern,
                                   const RecordSource &source) {
   // Relative names refer to this folder, wherever the command goes.
   return environment_with(
@@ -197,7 +197,7 @@ int end_like_command(int status) {
   return 128 + WTERMSIG(status);
 }
 
-int record_command(const Options &options) {
+int record_command(const RecordOptions &options) {
   set_quiet(options.quiet);
   std::vector<std::string> command = command_of(*options.app, "record", "record");
   Target target;
@@ -258,8 +258,8 @@ CLI::Validator from_one_to(uint64_t most, const char *what) {
           ""};
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_record(CLI::App &app) {
+  auto options = std::make_shared<RecordOptions>();
   options->app = &app;
   app.add_option(
          "-o,--output", options->output,
@@ -316,6 +316,6 @@ const Verb kRecordVerb = {
     {{"smalloc record -- ./app input.dat",
       "writes smalloc.app.PID.trace and names the next command"},
      {"smalloc record -o app.trace -- ./app", "the same, into app.trace"}},
-    declare};
+    declare_record};
 
 } // namespace smalloc::cli

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 /// Further markers are counted but not printed.
 constexpr uint64_t kMostMarkers = 1000;
 
-struct Options {
+struct TraceOptions {
   OutputOptions output;
   std::string first, second;
   bool compare = false;
@@ -186,7 +186,7 @@ std::string totals_text(const trace::Reader &reader, const EventTotals &t, Colou
   return table.print(colour);
 }
 
-int show_trace(const Options &options) {
+int show_trace(const TraceOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
   const auto reader = open_trace(options.first);
@@ -232,7 +232,7 @@ Distances distances_of(const std::string &path) {
           std::round(static_cast<double>(counter.distinct_pages()) / reader.rate()), reader.rate()};
 }
 
-int compare_traces(const Options &options) {
+int compare_traces(const TraceOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   set_quiet(options.output.quiet);
   const Distances first = distances_of(options.first), second = distances_of(options.second);
@@ -266,8 +266,8 @@ int compare_traces(const Options &options) {
   });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_trace(CLI::App &app) {
+  auto options = std::make_shared<TraceOptions>();
   CLI::App *show = app.add_subcommand("show", "What a trace holds");
   show->add_option("TRACE", options->first, "A trace of smalloc record")->required()->type_name("");
   add_output_options(*show, options->output);
@@ -292,6 +292,6 @@ const Verb kTraceVerb = {
     "ratios that taking one for the other would make.",
     {{"smalloc trace show app.trace", "what was recorded, in one table"},
      {"smalloc trace compare all.trace sampled.trace", "what sampling cost in accuracy"}},
-    declare};
+    declare_trace};
 
 } // namespace smalloc::cli

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct DoctorOptions {
   OutputOptions output;
   std::string program, root;
   bool fix = false;
@@ -92,7 +92,7 @@ std::string script_of(const Checks &checks) {
   return text;
 }
 
-int run_doctor(const Options &options) {
+int run_doctor(const DoctorOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const SystemView system(options.root);
   Checks checks;
@@ -116,8 +116,8 @@ int run_doctor(const Options &options) {
   });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_doctor(CLI::App &app) {
+  auto options = std::make_shared<DoctorOptions>();
   app.add_option("PROGRAM", options->program, "Also say what keeps superpages from this program")
       ->type_name("");
   auto *fix =
@@ -139,6 +139,6 @@ const Verb kDoctorVerb = {"doctor",
                           {{"smalloc doctor", "everything, with the command that cures it"},
                            {"smalloc doctor ./app --fail-if 'totals.fail > 0'",
                             "also look at ./app; exit 3 when superpages cannot work"}},
-                          declare};
+                          declare_doctor};
 
 } // namespace smalloc::cli

@@ -15,7 +15,7 @@
 namespace smalloc::cli {
 namespace {
 
-constexpr int kPopulateWrite = 23; // MADV_POPULATE_WRITE, Linux 5.14
+constexpr int kPopulateNow = 23; // MADV_POPULATE_WRITE, Linux 5.14
 constexpr size_t kUnit = 2u << 20, kUnits = 64;
 constexpr double kLongestMs = 400; // longest measurement
 
@@ -39,7 +39,7 @@ std::vector<double> touched(size_t units, int advice) {
   bool works = madvise(first, units * kUnit, advice) == 0;
   for (size_t i = 0; works && i < units && used_ms() < began + kLongestMs; i++) {
     const double before = used_ms();
-    works = madvise(first + i * kUnit, kUnit, kPopulateWrite) == 0;
+    works = madvise(first + i * kUnit, kUnit, kPopulateNow) == 0;
     if (works)
       took.push_back(used_ms() - before);
   }

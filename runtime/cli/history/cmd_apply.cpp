@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ApplyOptions {
   std::string database, directives, budget, pages, input, conf;
   bool base = false, stats = false, dry_run = false, quiet = false;
   CLI::App *app = nullptr;
@@ -56,7 +56,7 @@ std::string write_todays(const directives::File &file, const std::string &progra
 }
 
 // Returns the failure that says what was searched and which similar programs have directives.
-Failure no_directives(database::History &history, const Options &options,
+Failure no_directives(database::History &history, const ApplyOptions &options,
                       const std::string &program, const std::string &build_id) {
   std::error_code error;
   const std::string path = fs::canonical(program, error).string();
@@ -79,8 +79,8 @@ Failure no_directives(database::History &history, const Options &options,
           kRunFailed};
 }
 
-std::string directives_for(const Options &options, const std::string &program, const Target &target,
-                           const std::vector<std::string> &command) {
+std::string directives_for(const ApplyOptions &options, const std::string &program,
+                           const Target &target, const std::vector<std::string> &command) {
   if (!options.directives.empty())
     return fs::absolute(options.directives).string();
   if (target.build_id.empty())
@@ -121,7 +121,7 @@ std::string directives_for(const Options &options, const std::string &program, c
   }
 }
 
-std::string settings(const Options &options, const std::string &directives) {
+std::string settings(const ApplyOptions &options, const std::string &directives) {
   std::string text =
       options.base ? "heap:off,trace:off" : "directives:" + as_file_name_of_conf(directives);
   const auto add = [&](const char *key, const std::string &value) {
@@ -136,7 +136,7 @@ std::string settings(const Options &options, const std::string &directives) {
   return text + (options.conf.empty() ? "" : "," + options.conf);
 }
 
-int apply(const Options &options) {
+int apply(const ApplyOptions &options) {
   set_quiet(options.quiet);
   const std::vector<std::string> command = command_of(*options.app, "apply", "run");
   const auto program = find_program(command.front());
@@ -166,8 +166,8 @@ int apply(const Options &options) {
   become(command);
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_apply(CLI::App &app) {
+  auto options = std::make_shared<ApplyOptions>();
   options->app = &app;
   app.add_option("--directives", options->directives, "This file, not what the history says")
       ->type_name("FILE")
@@ -217,6 +217,6 @@ const Verb kApplyVerb = {
     {{"smalloc apply -- ./app input.dat", "with what smalloc analyze has found for ./app"},
      {"smalloc apply --base -- ./app input.dat",
       "on base pages: three of these, and a program that directives slow down is noticed"}},
-    declare};
+    declare_apply};
 
 } // namespace smalloc::cli

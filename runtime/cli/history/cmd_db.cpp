@@ -20,15 +20,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 using database::Access;
 
-struct Options {
+struct DbOptions {
   OutputOptions output;
   std::string database, program, older_than = "180d";
   std::vector<std::string> others;
   int64_t keep = 10;
-  std::function<int(const Options &)> verb;
+  std::function<int(const DbOptions &)> verb;
 };
 
-int list(const Options &options) {
+int list(const DbOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   auto history = open_history(options.database, Access::kReadOnly);
   const Json document = list_document(history);
@@ -36,7 +36,7 @@ int list(const Options &options) {
                 [&](Colour colour) { return list_text(document, colour); });
 }
 
-int show(const Options &options) {
+int show(const DbOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   auto history = open_history(options.database, Access::kReadOnly);
   const Json document = show_document(history, program_meant(history, options.program));
@@ -44,7 +44,7 @@ int show(const Options &options) {
                 [&](Colour colour) { return show_text(document, colour); });
 }
 
-int merge(const Options &options) {
+int merge(const DbOptions &options) {
   set_quiet(options.output.quiet);
   auto history = open_history(options.database, Access::kReadWrite);
   for (const std::string &other : options.others) {
@@ -54,7 +54,7 @@ int merge(const Options &options) {
   return kDone;
 }
 
-int export_history(const Options &options) {
+int export_history(const DbOptions &options) {
   set_quiet(options.output.quiet);
   auto history = open_history(options.database, Access::kReadOnly);
   if (options.program.empty()) {
@@ -92,7 +92,7 @@ Json prune_document(const database::History::Removed &removed) {
                                {"analyses", removed.analyses}}}};
 }
 
-int prune(const Options &options) {
+int prune(const DbOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   for (const FailIf &threshold : thresholds) { // check the keys first, since removed runs cannot be
                                                // restored
@@ -108,9 +108,9 @@ int prune(const Options &options) {
   });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
-  const auto part = [&](const char *name, const char *what, int (*verb)(const Options &)) {
+std::function<int()> declare_db(CLI::App &app) {
+  auto options = std::make_shared<DbOptions>();
+  const auto part = [&](const char *name, const char *what, int (*verb)(const DbOptions &)) {
     CLI::App *sub = app.add_subcommand(name, what);
     sub->add_option("--db", options->database,
                     "File, or postgresql://... ($XDG_STATE_HOME/smalloc/smalloc.db)")
@@ -165,6 +165,6 @@ const Verb kDbVerb = {
     {{"smalloc db show ./app", "its directives, how often each held, and its runs"},
      {"smalloc db export ./app -o app.directives",
       "for SMALLOC_CONF=directives: and version control"}},
-    declare};
+    declare_db};
 
 } // namespace smalloc::cli

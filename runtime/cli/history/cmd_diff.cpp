@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kShownSites = 20;
 
-struct Options {
+struct DiffOptions {
   OutputOptions output;
   std::string before, after, database;
   bool all = false;
@@ -172,7 +172,7 @@ std::string text_of(const Json &document, bool all, Colour colour) {
   return text;
 }
 
-int diff(const Options &options) {
+int diff(const DiffOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const RunView a = view_of_run(options.before, options.database);
   const RunView b = view_of_run(options.after, options.database);
@@ -186,8 +186,8 @@ int diff(const Options &options) {
                 [&](Colour colour) { return text_of(document, options.all, colour); });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_diff(CLI::App &app) {
+  auto options = std::make_shared<DiffOptions>();
   app.add_option("BEFORE", options->before, "A trace, a JSON document, or a run's number")
       ->required()
       ->type_name("");
@@ -211,6 +211,6 @@ const Verb kDiffVerb = {
     {{"smalloc diff 12 17", "time, memory, faults and superpages of two runs of the history"},
      {"smalloc diff before.json after.json --fail-if 'numbers.resident_bytes.ratio > 1.02'",
       "statistics of two runs (stats:json), for scripts"}},
-    declare};
+    declare_diff};
 
 } // namespace smalloc::cli

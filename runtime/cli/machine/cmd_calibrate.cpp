@@ -33,7 +33,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CalibrateOptions {
   OutputOptions output;
   std::string profile; // empty: the place of the stored profile
   bool quick = false, check = false, miss_cost = false, verbose = false;
@@ -60,7 +60,7 @@ struct Calibration {
   double elapsed_seconds;
 };
 
-Calibration measure_with_progress(const Options &options) {
+Calibration measure_with_progress(const CalibrateOptions &options) {
   const auto memory = free_memory(SystemView());
   const auto start = std::chrono::steady_clock::now();
   Progress progress("calibrating", options.output.quiet);
@@ -131,7 +131,7 @@ std::string differences_text(const std::vector<calibrate::Difference> &all, uint
                       : fmt::format("\nall {} numbers are as stored\n", all.size()));
 }
 
-int calibrate_machine(const Options &options) {
+int calibrate_machine(const CalibrateOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const std::string path = options.profile.empty() ? stored_profile_path() : options.profile;
   std::optional<format::MachineProfile> stored;
@@ -159,7 +159,7 @@ int calibrate_machine(const Options &options) {
                 [&](Colour colour) { return differences_text(all, significant, colour); });
 }
 
-int print_miss_cost(const Options &options) {
+int print_miss_cost(const CalibrateOptions &options) {
   const uint64_t available = memory_to_measure_with();
   const uint64_t base = calibrate::base_page_bytes();
   const uint64_t most =
@@ -209,8 +209,8 @@ int print_miss_cost(const Options &options) {
   return std::fflush(stdout) == 0 ? kDone : kFailed;
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_calibrate(CLI::App &app) {
+  auto options = std::make_shared<CalibrateOptions>();
   auto *quick =
       app.add_flag("--quick", options->quick, "A few seconds: fewer repeats, a shorter walk curve");
   auto *check =
@@ -243,6 +243,6 @@ const Verb kCalibrateVerb = {
     {{"smalloc calibrate", "measure, print, and write ~/.config/smalloc/machine.json"},
      {"smalloc calibrate --check --fail-if 'totals.significant > 0'",
       "exit 3 when the stored profile no longer fits this machine"}},
-    declare};
+    declare_calibrate};
 
 } // namespace smalloc::cli

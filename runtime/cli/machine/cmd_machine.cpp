@@ -22,13 +22,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct MachineOptions {
   OutputOptions output;
   std::string name; // preset or file; empty: this machine's preset
   bool show = false;
 };
 
-int list_machines(const Options &options) {
+int list_machines(const MachineOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const std::string native = smalloc_machine_native()->name;
   Json machines = Json::array();
@@ -65,15 +65,15 @@ int list_machines(const Options &options) {
   });
 }
 
-int show_machine(const Options &options) {
+int show_machine(const MachineOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const format::MachineProfile profile = load_profile(options.name);
   return finish(options.output, thresholds, format::machine_document(profile),
                 [&](Colour colour) { return profile_text(profile, colour); });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_machine(CLI::App &app) {
+  auto options = std::make_shared<MachineOptions>();
   CLI::App *list = app.add_subcommand("list", "The presets; * marks this machine's");
   add_output_options(*list, options->output);
   CLI::App *show = app.add_subcommand(
@@ -99,6 +99,6 @@ const Verb kMachineVerb = {"machine",
                            {{"smalloc machine list", "every preset; * marks this machine's"},
                             {"smalloc machine show zen4 --json > zen4.json",
                              "a profile to edit and to compile with (machine=zen4.json)"}},
-                           declare};
+                           declare_machine};
 
 } // namespace smalloc::cli

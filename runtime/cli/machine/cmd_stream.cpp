@@ -20,12 +20,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct StreamOptions {
   OutputOptions output;
   unsigned mib = 1024, repeats = 10;
 };
 
-int stream(const Options &options) {
+int stream(const StreamOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const calibrate::StreamPlan plan{uint64_t{options.mib} << 20, options.repeats};
   const uint64_t available = calibrate::available_bytes();
@@ -60,8 +60,8 @@ int stream(const Options &options) {
   });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_stream(CLI::App &app) {
+  auto options = std::make_shared<StreamOptions>();
   app.add_option("--mib", options->mib, "MiB of the three arrays together (default 1024)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 24).description(""));
@@ -83,6 +83,6 @@ const Verb kStreamVerb = {
     {{"smalloc stream", "1 GiB in three arrays, ten passes"},
      {"smalloc study --stream --predict --verify",
       "what its TLB misses are predicted to cost, and what superpages gain"}},
-    declare};
+    declare_stream};
 
 } // namespace smalloc::cli

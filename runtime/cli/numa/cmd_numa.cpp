@@ -20,13 +20,13 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct NumaOptions {
   OutputOptions output;
   std::string file;
   SimulationRequest simulation;
   NumaTopOptions top;
   NumaRunOptions live;
-  std::function<int(const Options &)> run;
+  std::function<int(const NumaOptions &)> run;
 };
 
 std::string size_text(uint64_t bytes) {
@@ -48,7 +48,7 @@ std::string cpu_list(const nlohmann::ordered_json &cpus) {
   return text.empty() ? "none" : text;
 }
 
-int show_topology(const Options &o) {
+int show_topology(const NumaOptions &o) {
   const auto thresholds = parse_thresholds(o.output);
   numa::Topology topology;
   if (!o.file.empty())
@@ -86,7 +86,7 @@ int show_topology(const Options &o) {
   });
 }
 
-int run_simulation(const Options &o) {
+int run_simulation(const NumaOptions &o) {
   const auto thresholds = parse_thresholds(o.output);
   numa::MachineModel machine;
   NumaSiteTraffic sites;
@@ -96,7 +96,7 @@ int run_simulation(const Options &o) {
                 [&](Colour colour) { return simulation_text(document, colour); });
 }
 
-int write_report(const Options &o) {
+int write_report(const NumaOptions &o) {
   if (o.output.file.empty() || o.output.json)
     throw Failure{"cannot write the report", o.simulation.trace,
                   "it is one HTML page: name the file",
@@ -114,7 +114,7 @@ int write_report(const Options &o) {
   return status;
 }
 
-void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) {
+void declare_simulation(CLI::App *sub, const std::shared_ptr<NumaOptions> &options) {
   SimulationRequest &q = options->simulation;
   sub->add_option("TRACE", q.trace, "A trace with accesses, smalloc.trace/1")
       ->required()
@@ -163,7 +163,7 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<Options> &options) 
   add_output_options(*sub, options->output);
 }
 
-void declare_live(CLI::App *sub, const std::shared_ptr<Options> &options) {
+void declare_live(CLI::App *sub, const std::shared_ptr<NumaOptions> &options) {
   NumaRunOptions &live = options->live;
   sub->add_option("-o,--output", live.log,
                   "The log (default smalloc.numa.%p.log; %p process, %h host, %r MPI rank)")
@@ -176,14 +176,14 @@ void declare_live(CLI::App *sub, const std::shared_ptr<Options> &options) {
       ->type_name("KEY:VALUE,...");
   sub->add_flag("-q,--quiet", options->output.quiet, "No notes on standard error");
   sub->callback([options] {
-    options->run = [](const Options &o) -> int {
+    options->run = [](const NumaOptions &o) -> int {
       set_quiet(o.output.quiet);
       numa_run(o.live);
     };
   });
 }
 
-void declare_top(CLI::App *top, const std::shared_ptr<Options> &options) {
+void declare_top(CLI::App *top, const std::shared_ptr<NumaOptions> &options) {
   top->add_option("PID", options->top.pid, "The process")
       ->required()
       ->check(CLI::Range(1L, 1L << 30).description(""))
@@ -197,10 +197,10 @@ void declare_top(CLI::App *top, const std::shared_ptr<Options> &options) {
   top->add_flag("--once", options->top.once, "Look once; so do --json and -o");
   add_output_options(*top, options->output);
   top->callback(
-      [options] { options->run = [](const Options &o) { return numa_top(o.top, o.output); }; });
+      [options] { options->run = [](const NumaOptions &o) { return numa_top(o.top, o.output); }; });
 }
 
-void declare_recording(CLI::App *record, const std::shared_ptr<Options> &options) {
+void declare_recording(CLI::App *record, const std::shared_ptr<NumaOptions> &options) {
   declare_live(record, options);
   record
       ->add_option(
@@ -219,8 +219,8 @@ void declare_recording(CLI::App *record, const std::shared_ptr<Options> &options
                    "Stop the program's threads while pages move");
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_numa(CLI::App &app) {
+  auto options = std::make_shared<NumaOptions>();
   CLI::App *topology = app.add_subcommand(
       "topology", "This machine's nodes, processors, memory and latencies, or a described one's");
   topology->add_option("FILE", options->file, "A description, smalloc.topology/1")->type_name("");
@@ -304,7 +304,7 @@ const Verb kNumaVerb = {
     {{"smalloc numa topology", "nodes, processors, memory, latencies"},
      {"smalloc numa simulate mg.trace --machine sun-fire-6800 --shrink 64",
       "non-local accesses with and without migration, six sources of counts"}},
-    declare,
+    declare_numa,
     kParts};
 
 } // namespace smalloc::cli

@@ -35,7 +35,7 @@ int read_maps(long pid, std::string &text) {
   return 0;
 }
 
-std::string size_text(uint64_t bytes) {
+std::string memory_text(uint64_t bytes) {
   return bytes < (uint64_t{1} << 20)
              ? fmt::format("{} KiB", bytes >> 10)
              : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -85,7 +85,7 @@ std::string picture_text(const Json &d, Colour colour) {
     for (int i = 0; i < static_cast<int>(share * 40 + 0.5); i++)
       bar += "█";
     nodes.add_row({{n["id"].dump(), Style::kBold},
-                   {size_text(n["resident_bytes"])},
+                   {memory_text(n["resident_bytes"])},
                    {fmt::format("{:.1f} %", share * 100)},
                    {bar}});
   }
@@ -94,9 +94,9 @@ std::string picture_text(const Json &d, Colour colour) {
     std::string lies;
     for (const Json &n : m["nodes"])
       lies += fmt::format("{}{}: {}", lies.empty() ? "" : ", ", n["id"].get<unsigned>(),
-                          size_text(n["resident_bytes"]));
+                          memory_text(n["resident_bytes"]));
     maps.add_row({{m["start"].get<std::string>()},
-                  {size_text(m["resident_bytes"])},
+                  {memory_text(m["resident_bytes"])},
                   {printable(m["policy"].get<std::string>())},
                   {lies},
                   {printable(m["what"].get<std::string>())}});

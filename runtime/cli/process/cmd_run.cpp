@@ -25,13 +25,13 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string heap, pages, budget, directives, numa, conf, root;
   bool stats = false, dry_run = false, quiet = false;
   CLI::App *app = nullptr;
 };
 
-std::string settings(const Options &options) {
+std::string settings(const RunOptions &options) {
   std::string text;
   const auto add = [&](const char *key, const std::string &value) {
     if (!value.empty())
@@ -49,7 +49,7 @@ std::string settings(const Options &options) {
 }
 
 // Warns before the start of what the user would otherwise have to infer from timings.
-void warn_about_system(const Options &options) {
+void warn_about_system(const RunOptions &options) {
   const SystemView system(options.root);
   if (options.heap == "off" || options.pages == "base")
     return;
@@ -77,7 +77,7 @@ void warn_about_system(const Options &options) {
   }
 }
 
-int run_command(const Options &options) {
+int run_command(const RunOptions &options) {
   set_quiet(options.quiet);
   const std::vector<std::string> command = command_of(*options.app, "run", "run");
   const auto program = find_program(command.front());
@@ -100,8 +100,8 @@ int run_command(const Options &options) {
   become(command);
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_run(CLI::App &app) {
+  auto options = std::make_shared<RunOptions>();
   options->app = &app;
   const auto choices = [](std::vector<std::string> names) {
     return CLI::IsMember(std::move(names)).description("");
@@ -146,6 +146,6 @@ const Verb kRunVerb = {
       "an unmodified program: superpages wherever they cost no memory"},
      {"smalloc run --heap superpage --budget 2g --stats -- ./app",
       "everything, up to 2 GiB, with a summary at the end"}},
-    declare};
+    declare_run};
 
 } // namespace smalloc::cli

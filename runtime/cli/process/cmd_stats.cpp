@@ -19,7 +19,7 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct StatsOptions {
   OutputOptions output;
   int pid = 0;
   double watch_seconds = 0; // 0: once
@@ -31,7 +31,7 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-int look_once(const Options &options, const std::vector<FailIf> &thresholds, bool clear) {
+int look_once(const StatsOptions &options, const std::vector<FailIf> &thresholds, bool clear) {
   const LiveView view = look_into(options.pid);
   const auto document = live_document(view, options.pid, program_name(options.pid), now_ns());
   std::error_code error;
@@ -42,7 +42,7 @@ int look_once(const Options &options, const std::vector<FailIf> &thresholds, boo
                 [&](Colour colour) { return live_text(document, colour, folder); });
 }
 
-int run_stats(const Options &options) {
+int run_stats(const StatsOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   if (options.pid <= 0)
     throw Failure{"cannot understand the command line", "smalloc stats",
@@ -71,8 +71,8 @@ int run_stats(const Options &options) {
   return status;
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_stats(CLI::App &app) {
+  auto options = std::make_shared<StatsOptions>();
   app.add_option("PID", options->pid, "Process number of a program that runs with libsmalloc")
       ->required()
       ->type_name("");
@@ -101,6 +101,6 @@ const Verb kStatsVerb = {
     {{"smalloc stats $(pgrep -n app)", "heaps, superpages and sites of app, now"},
      {"smalloc stats 4711 --watch 5 --fail-if 'coverage < 0.9'",
       "every 5 seconds until it ends; exit 3 when too little was on superpages at some time"}},
-    declare};
+    declare_stats};
 
 } // namespace smalloc::cli

@@ -3,6 +3,7 @@
 // live_report.cpp formats the statistics of a process.
 #include "runtime/cli/process/live_report.h"
 
+#include "runtime/cli/output.h"
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/errors/diagnostics.h"
 
@@ -26,7 +27,6 @@ constexpr size_t kMostFunctionColumns = 48;
 template <size_t n> Json choice(const char *const (&names)[n], uint32_t i) {
   return i < n ? Json(names[i]) : Json();
 }
-Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
 
 // Returns a share with three decimals, like the program's own document; null: nothing is resident.
 Json share(uint64_t part, uint64_t whole) {

@@ -26,7 +26,7 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   OutputOptions output;
   std::vector<std::string> inputs;
   std::string machine, title;
@@ -70,7 +70,7 @@ Document document_in(const std::string &name) {
   return document;
 }
 
-Document analysis_of(const std::vector<std::string> &traces, const Options &options) {
+Document analysis_of(const std::vector<std::string> &traces, const ReportOptions &options) {
   ProfileOptions wanted;
   wanted.traces = traces;
   const format::MachineProfile machine = load_profile_for_traces(options.machine);
@@ -84,7 +84,7 @@ Document analysis_of(const std::vector<std::string> &traces, const Options &opti
   return analyze_document({"", "share", false}, wanted, profile, expected, machine);
 }
 
-std::vector<ReportInput> read_inputs(const Options &options) {
+std::vector<ReportInput> read_inputs(const ReportOptions &options) {
   std::vector<ReportInput> inputs;
   std::vector<std::string> traces;
   size_t place = 0; // place of the first trace, where the section of all traces goes
@@ -108,7 +108,7 @@ std::vector<ReportInput> read_inputs(const Options &options) {
 }
 
 // Returns the program's name if all documents have the same.
-std::string title_of(const Options &options, const std::vector<ReportInput> &inputs) {
+std::string title_of(const ReportOptions &options, const std::vector<ReportInput> &inputs) {
   if (!options.title.empty())
     return options.title;
   std::string name;
@@ -126,7 +126,7 @@ std::string title_of(const Options &options, const std::vector<ReportInput> &inp
   return name.empty() ? "smalloc report" : name + ": smalloc report";
 }
 
-int run_report(const Options &options) {
+int run_report(const ReportOptions &options) {
   if (options.output.file.empty() && !options.output.json) {
     std::string again = "smalloc report";
     for (const std::string &name : options.inputs)
@@ -154,8 +154,8 @@ int run_report(const Options &options) {
   return status;
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_report(CLI::App &app) {
+  auto options = std::make_shared<ReportOptions>();
   app.add_option(
          "FILE", options->inputs,
          "Traces, programs compiled with the plugin, documents that verbs print with --json")
@@ -184,6 +184,6 @@ const Verb kReportVerb = {
       "each site: the decision, the reason, and what it is worth"},
      {"smalloc report ./app app.trace stats.json -o app.html",
       "and what a run got (SMALLOC_CONF=stats:json,stats_file:stats.json ./app)"}},
-    declare};
+    declare_report};
 
 } // namespace smalloc::cli

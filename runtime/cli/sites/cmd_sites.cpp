@@ -14,14 +14,14 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct SitesOptions {
   OutputOptions output;
   std::string file;
   SiteChoice choice;
   bool frames = false;
 };
 
-int run_sites(const Options &options) {
+int run_sites(const SitesOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   auto document = sites_of_program(options.file);
   choose_sites(document, options.choice);
@@ -29,8 +29,8 @@ int run_sites(const Options &options) {
                 [&](Colour colour) { return site_text(document, colour, options.frames); });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_sites(CLI::App &app) {
+  auto options = std::make_shared<SitesOptions>();
   app.add_option("FILE", options->file,
                  "Program, shared library or object file; it is read, not run")
       ->required()
@@ -60,6 +60,6 @@ const Verb kSitesVerb = {
     {{"smalloc sites ./app --top 10", "the ten sites of ./app that pay most: decision and reason"},
      {"smalloc sites ./app --json --fail-if 'totals.superpage < 1'",
       "for scripts: exit 3 when nothing got superpages"}},
-    declare};
+    declare_sites};
 
 } // namespace smalloc::cli

@@ -3,6 +3,7 @@
 // site_report.cpp estimates each site's benefit for sorting and formats its fields.
 #include "runtime/cli/sites/site_report.h"
 
+#include "runtime/cli/output.h"
 #include "runtime/errors/diagnostics.h"
 #include "smalloc/site_order.h"
 
@@ -34,7 +35,6 @@ double benefit(const Site &site) {
                               site.record.spread_pages);
 }
 
-Json text_or_null(const std::string &text) { return text.empty() ? Json() : Json(text); }
 Json known(uint64_t number) { return number == SMALLOC_UNKNOWN ? Json() : Json(number); }
 Json above_zero(uint32_t number) { return number == 0 ? Json() : Json(number); }
 

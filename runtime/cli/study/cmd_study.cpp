@@ -29,7 +29,7 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct StudyOptions {
   OutputOptions output;
   std::vector<std::string> configurations, extra;
   std::string suite, csv, plot, metric = "cpu", trace, machine;
@@ -40,7 +40,7 @@ struct Options {
   CLI::App *app = nullptr;
 };
 
-std::vector<study::SuiteCommand> commands_of(const Options &options) {
+std::vector<study::SuiteCommand> commands_of(const StudyOptions &options) {
   std::vector<std::string> command = options.app->remaining();
   if (!command.empty() && command.front().size() > 1 && command.front()[0] == '-')
     throw Failure{"cannot understand the command line", "smalloc study",
@@ -78,7 +78,7 @@ std::vector<study::SuiteCommand> commands_of(const Options &options) {
   }
 }
 
-void check_run(const Options &options, const std::string &configuration,
+void check_run(const StudyOptions &options, const std::string &configuration,
                const study::SuiteCommand &command, const study::RunResult &run) {
   if (run.error)
     throw Failure{"cannot run the command", command.words[0], error_text(run.error),
@@ -95,7 +95,7 @@ void check_run(const Options &options, const std::string &configuration,
 }
 
 // Runs all configurations of all commands. `profile` is required if events are counted.
-Study run_all(const Options &options, const std::vector<StudySetup> &setups,
+Study run_all(const StudyOptions &options, const std::vector<StudySetup> &setups,
               const std::vector<study::SuiteCommand> &commands, const std::string &no_events,
               const std::optional<format::MachineProfile> &profile) {
   Study study;
@@ -132,7 +132,7 @@ Study run_all(const Options &options, const std::vector<StudySetup> &setups,
   return study;
 }
 
-int run_study(const Options &options) {
+int run_study(const StudyOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const auto commands = commands_of(options);
   std::vector<std::string> skipped, wanted = options.configurations;
@@ -185,8 +185,8 @@ int run_study(const Options &options) {
   return finish(options.output, thresholds, document, text);
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_study(CLI::App &app) {
+  auto options = std::make_shared<StudyOptions>();
   options->app = &app;
   app.add_option("-r,--repeats", options->repeats, "Runs of each configuration (default 5)")
       ->type_name("N")
@@ -250,6 +250,6 @@ const Verb kStudyVerb = {
     {{"smalloc study -- ./app input.dat", "base pages against all that this system has"},
      {"smalloc study --stream --predict --verify",
       "predicted against measured, on the built-in STREAM"}},
-    declare};
+    declare_study};
 
 } // namespace smalloc::cli

@@ -28,7 +28,7 @@
 namespace smalloc::cli {
 namespace {
 
-struct Options {
+struct TryOptions {
   OutputOptions output;
   unsigned rounds = 3;
   bool quick = false, show_output = false;
@@ -57,7 +57,7 @@ void show_file(std::FILE *file) {
 
 class Trial {
 public:
-  Trial(const Options &options, std::vector<std::string> command)
+  Trial(const TryOptions &options, std::vector<std::string> command)
       : options_(options), command_(std::move(command)), input_(STDIN_FILENO, [] {
           print_note("reads standard input to its end before the first run; </dev/null gives none");
         }) {
@@ -117,14 +117,14 @@ private:
     return study::run_once(plan);
   }
 
-  const Options &options_;
+  const TryOptions &options_;
   std::vector<std::string> command_;
   study::KeptInput input_;
   std::map<std::string, std::string> without_, with_;
   std::unique_ptr<std::FILE, CloseFile> errors_;
 };
 
-int run_trial(const Options &options) {
+int run_trial(const TryOptions &options) {
   set_quiet(options.output.quiet);
   const auto thresholds = parse_thresholds(options.output);
   const std::vector<std::string> command = command_of(*options.app, "try", "try");
@@ -159,8 +159,8 @@ int run_trial(const Options &options) {
                 [&](Colour colour) { return try_text(document, colour); });
 }
 
-std::function<int()> declare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+std::function<int()> declare_try(CLI::App &app) {
+  auto options = std::make_shared<TryOptions>();
   options->app = &app;
   auto *rounds = app.add_option("-r,--rounds", options->rounds,
                                 "Pairs of runs (default 3, the fewest that show a difference)")
@@ -184,6 +184,6 @@ const Verb kTryVerb = {
     "Standard output is discarded. The exit status is that of the command's first run that fails.",
     {{"smalloc try -- ./app input.dat", "three pairs of runs: about six times the program's time"},
      {"smalloc try --quick -- ./app <input.dat", "one pair of runs, and no claim"}},
-    declare};
+    declare_try};
 
 } // namespace smalloc::cli
