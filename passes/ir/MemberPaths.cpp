@@ -282,10 +282,13 @@ static bool isKnownByLayout(const MDNode *Struct) {
   return typeName(Struct).empty() && Struct->getNumOperands() >= LeastOperands;
 }
 
-MemberPath MemberPaths::of(const Instruction &Access) {
+MemberPath MemberPaths::of(const Instruction &Access, unsigned Lane) {
   // An access may have no member's tag: it was moved out of a loop, goes through a reference to the
   // pointer, or the member's class has no layout in the tags.
   const MDNode *Tag = memberTag(Access);
+  if (Tag && Lane)
+    return {}; // the tag names the first element's member, and the next may be in another object
+  const uint64_t Beyond = PointerBytes * Lane;
   const MDNode *Struct = Tag ? nodeOperand(Tag, 0) : nullptr;
   const MDNode *Accessed = Tag ? nodeOperand(Tag, 1) : nullptr;
   const uint64_t At = Tag ? offsetOf(Tag) : 0;
@@ -296,11 +299,12 @@ MemberPath MemberPaths::of(const Instruction &Access) {
     Own.push_back({typeName(Struct), Struct, At, /*Direct=*/true});
   const Value *Address = getLoadStorePointerOperand(&Access);
   if (Own.empty() && Address && Classes)
-    if (MemberPath Element = elementPath(Address, PointerBytes); !Element.empty())
+    if (MemberPath Element = elementPath(Address, PointerBytes, Beyond); !Element.empty())
       return Element;
   std::optional<Place> P = Address ? placeOf(Address) : std::nullopt;
   if (!P || P->Offset < At)
     return Own;
+  P->Offset += Beyond;
   const bool Plain = Struct && !tellsNothing(typeName(Struct));
   if (Plain && P->Offset == At) // the usual case: the structure of the pointer's declared type
     if (StringRef Class = declaredClass(P->Base); Class.empty() || Class == typeName(Struct))

@@ -41,8 +41,9 @@ class MemberPaths {
 public:
   explicit MemberPaths(const llvm::Module &M);
 
-  /// Returns the path of \p Access, a load or store of a pointer; empty if it is not known.
-  MemberPath of(const llvm::Instruction &Access);
+  /// Returns the path of \p Access, a load or store of a pointer, or of element \p Lane of a vector
+  /// of pointers; empty if it is not known.
+  MemberPath of(const llvm::Instruction &Access, unsigned Lane = 0);
 
   /// Returns the path of the member at \p Address, which is passed as argument \p K of \p Call, and
   /// its size in \p Bytes. Empty if \p Address is not a member's or is that of a whole object.
@@ -71,7 +72,7 @@ private:
   void askAccesses(const llvm::Value *Base, Pointee &P);
   const llvm::StructType *typeOf(llvm::StringRef Class);
   uint64_t bytesOf(llvm::StringRef Class);
-  MemberPath elementPath(const llvm::Value *Address, uint64_t Bytes);
+  MemberPath elementPath(const llvm::Value *Address, uint64_t Bytes, uint64_t Offset = 0);
   MemberPath pathByName(llvm::StringRef Class, uint64_t Offset);
   llvm::StringRef className(const llvm::Type *Type);
 

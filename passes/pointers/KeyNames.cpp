@@ -200,17 +200,17 @@ KeyNames::Member KeyNames::memberOf(const MemberPath &Path, bool Reads) {
 
 /// Returns the key of the member that \p Access loads a pointer from or stores it to, by the
 /// outermost known class.
-std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access) {
-  auto [It, New] = Fields.try_emplace(&Access);
+std::optional<uint64_t> KeyNames::fieldKey(const Instruction &Access, unsigned Lane) {
+  auto [It, New] = Fields.try_emplace({&Access, Lane});
   if (!New)
     return It->second;
   std::optional<uint64_t> Found;
   const bool Reads = isa<LoadInst>(Access);
-  if (MemberPath Path = Paths.of(Access); !Path.empty()) {
+  if (MemberPath Path = Paths.of(Access, Lane); !Path.empty()) {
     const Member Of = memberOf(Path, Reads);
     Found = Reads ? Of.Read : Of.Written;
   }
-  return Fields[&Access] = Found;
+  return Fields[{&Access, Lane}] = Found;
 }
 
 /// Describes the member at \p Address, passed as argument \p K of \p Call, as two blocks of memory.

@@ -38,9 +38,10 @@ public:
 private:
   using FlowList = std::vector<KeyedSummary::Flow>;
   void emit(FlowList &List, uint64_t From, uint64_t To, unsigned Flags);
-  void flowInto(const Value *V, KeyRoot To, const CallBase *HandedOut = nullptr);
+  void flowInto(VectorLane V, KeyRoot To, const CallBase *HandedOut = nullptr);
   void functionsInto(const Value *V, KeyRoot To);
   void addStore(StoreInst &Store);
+  void addStored(StoreInst &Store, VectorLane Stored, unsigned Lane);
   void addCopy(AnyMemTransferInst &Copy);
   void addCall(CallBase &Call);
   void addHandedOut(CallBase &Call);
@@ -71,14 +72,16 @@ void KeyNames::FlowCollector::functionsInto(const Value *V, KeyRoot To) {
   }
 }
 
-/// Adds the flows of the pointer \p V into \p To, except for the contents that the site
-/// \p HandedOut itself puts there.
-void KeyNames::FlowCollector::flowInto(const Value *V, KeyRoot To, const CallBase *HandedOut) {
-  if (!V->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue>(V))
+/// Adds the flows of \p V, a pointer or an element of a vector of pointers, into \p To, except for
+/// the contents that the site \p HandedOut itself puts there.
+void KeyNames::FlowCollector::flowInto(VectorLane V, KeyRoot To, const CallBase *HandedOut) {
+  const bool Vector = pointerLanes(V.From->getType());
+  if (!(Vector || V.From->getType()->isPointerTy()) || isa<ConstantPointerNull, UndefValue>(V.From))
     return;
   const unsigned ToFlag = To.Contents ? SMALLOC_FLOW_TO_CONTENTS : 0;
-  functionsInto(V, To);
-  if (isa<Function>(V))
+  if (!Vector)
+    functionsInto(V.From, To);
+  if (isa<Function>(V.From))
     return;
   for (const CallBase *Site : Keys.Origins.originsOf(V).Sites)
     emit(Flows, NodeOf(Site), To.Key, ToFlag);
@@ -101,7 +104,7 @@ void KeyNames::FlowCollector::addFunction(Function &F) {
     else if (auto *Call = dyn_cast<CallBase>(&I))
       addCall(*Call);
     else if (auto *Return = dyn_cast<ReturnInst>(&I); Return && Returns && Return->getReturnValue())
-      flowInto(Return->getReturnValue(), {Keys.resultKey(F), false});
+      flowInto({Return->getReturnValue(), 0}, {Keys.resultKey(F), false});
   }
 }
 
@@ -109,12 +112,19 @@ void KeyNames::FlowCollector::addStore(StoreInst &Store) {
   const Value *Stored = Store.getValueOperand();
   if (auto *Integer = dyn_cast<PtrToIntOperator>(Stored)) // LLVM moves a unique_ptr as an integer
     Stored = Integer->getPointerOperand();
-  if (!Stored->getType()->isPointerTy())
-    return;
-  for (KeyRoot To : Keys.memoryOf(Store))
+  if (Stored->getType()->isPointerTy())
+    addStored(Store, {Stored, 0}, 0);
+  for (unsigned Lane = 0; Lane < pointerLanes(Stored->getType()); ++Lane)
+    if (const VectorLane From = laneOf(Stored, Lane); From.From)
+      addStored(Store, From, Lane);
+}
+
+/// Adds the flows of \p Stored, which \p Store writes \p Lane pointers behind its address.
+void KeyNames::FlowCollector::addStored(StoreInst &Store, VectorLane Stored, unsigned Lane) {
+  for (KeyRoot To : Keys.memoryOf(Store, Lane))
     flowInto(Stored, To);
   // Memory of a site of this unit: other units may follow the pointers stored in it.
-  if (!Keys.fieldKey(Store))
+  if (!Keys.fieldKey(Store, Lane))
     for (const CallBase *Owner : Keys.Origins.originsOf(Store.getPointerOperand()).Sites)
       if (uint64_t Node = NodeOf(Owner))
         flowInto(Stored, {Node, true});
@@ -139,7 +149,7 @@ void KeyNames::FlowCollector::addCall(CallBase &Call) {
   for (unsigned K = 0; K < Call.arg_size(); ++K)
     if (const Value *Argument = Call.getArgOperand(K); Argument->getType()->isPointerTy())
       for (uint64_t Key : Keys.namesOfArgument(Call, K)) {
-        flowInto(Argument, {Key, false}, &Call); // not the block that this call itself gets
+        flowInto({Argument, 0}, {Key, false}, &Call); // not the block that this call itself gets
         auto [Found, Put] = Keys.memberBlocks(Argument, Call, K);
         emit(OfKeys, Found, Key, 0);
         emit(OfKeys, Put, Key, 0);

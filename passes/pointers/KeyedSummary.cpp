@@ -24,20 +24,22 @@ constexpr size_t MaxRoots = 8;
 
 } // namespace
 
-SmallVector<KeyRoot, 2> KeyNames::memoryOf(const Instruction &Access) {
-  if (std::optional<uint64_t> Field = fieldKey(Access))
+SmallVector<KeyRoot, 2> KeyNames::memoryOf(const Instruction &Access, unsigned Lane) {
+  if (std::optional<uint64_t> Field = fieldKey(Access, Lane))
     return {{*Field, false}};
   const Value *Address = getLoadStorePointerOperand(&Access);
-  return Address ? pointersAt(Address) : Roots();
+  return Address ? pointersAt(Address, Lane) : Roots();
 }
 
-/// Returns the keys of the pointers that are stored at \p Address.
-SmallVector<KeyRoot, 2> KeyNames::pointersAt(const Value *Address) {
+/// Returns the keys of the pointers that are stored at \p Address, \p Lane pointers behind it.
+SmallVector<KeyRoot, 2> KeyNames::pointersAt(const Value *Address, unsigned Lane) {
   APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base =
       Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
   if (auto *G = dyn_cast<GlobalVariable>(Base))
-    return {{globalKey(*G, Offset.getSExtValue()), false}};
+    return {{globalKey(*G, Offset.getSExtValue() +
+                               static_cast<int64_t>(Lane * Layout.getPointerSize())),
+             false}};
   Roots Result;
   for (KeyRoot R : rootsOf(Address)) {
     R.Contents = true; // all deeper levels share one key
@@ -47,7 +49,7 @@ SmallVector<KeyRoot, 2> KeyNames::pointersAt(const Value *Address) {
   return Result;
 }
 
-SmallVector<KeyRoot, 2> KeyNames::rootsOf(const Value *Pointer) {
+SmallVector<KeyRoot, 2> KeyNames::rootsOf(VectorLane Pointer) {
   Roots Result;
   SmallPtrSet<const Value *, 16> Seen;
   walk(Pointer, Result, Seen);
@@ -109,8 +111,9 @@ struct KeyNames::Walk {
   }
 };
 
-void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &Seen) {
-  Walk Back{Out, Seen, {V}};
+void KeyNames::walk(VectorLane From, Roots &Out, SmallPtrSetImpl<const Value *> &Seen) {
+  Walk Back{Out, Seen, {}};
+  walkLane(From, Back);
   while (!Back.Stack.empty() && Seen.size() < MaxWalk) {
     const Value *At = Back.Stack.pop_back_val()->stripPointerCastsAndAliases();
     if (!Seen.insert(At).second)
@@ -125,7 +128,11 @@ void KeyNames::walk(const Value *V, Roots &Out, SmallPtrSetImpl<const Value *> &
     } else if (auto *Call = dyn_cast<CallBase>(At)) {
       walkCall(*Call, Back);
     } else if (auto *Load = dyn_cast<LoadInst>(At)) {
-      walkLoad(*Load, Back);
+      walkLoad(*Load, 0, Back);
+    } else if (auto *Extract = dyn_cast<ExtractElementInst>(At)) {
+      if (auto *Index = dyn_cast<ConstantInt>(Extract->getIndexOperand()))
+        walkLane(laneOf(Extract->getVectorOperand(), static_cast<unsigned>(Index->getZExtValue())),
+                 Back);
     } else if (isa<PHINode, SelectInst>(At)) {
       for (const Use &Op : cast<User>(At)->operands())
         if (Op->getType()->isPointerTy())
@@ -178,11 +185,21 @@ void KeyNames::walkCall(const CallBase &Call, Walk &Back) {
     walkThrough(Through, Back);
 }
 
-void KeyNames::walkLoad(const LoadInst &Load, Walk &Back) {
-  if (std::optional<uint64_t> Field = fieldKey(Load)) {
+/// Walks back from a pointer, or from an element of a vector of pointers.
+void KeyNames::walkLane(VectorLane Pointer, Walk &Back) {
+  if (!Pointer.From)
+    return;
+  if (Pointer.From->getType()->isPointerTy())
+    Back.Stack.push_back(Pointer.From);
+  else if (auto *Load = dyn_cast<LoadInst>(Pointer.From); Load && pointerLanes(Load->getType()))
+    walkLoad(*Load, Pointer.Lane, Back);
+}
+
+void KeyNames::walkLoad(const LoadInst &Load, unsigned Lane, Walk &Back) {
+  if (std::optional<uint64_t> Field = fieldKey(Load, Lane)) {
     Back.add({*Field, false});
   } else if (isa<GlobalVariable>(getUnderlyingObject(Load.getPointerOperand()))) {
-    for (KeyRoot R : memoryOf(Load))
+    for (KeyRoot R : memoryOf(Load, Lane))
       Back.add(R);
   } else {
     walkThrough(Load.getPointerOperand(), Back);
@@ -193,7 +210,7 @@ void KeyNames::walkLoad(const LoadInst &Load, Walk &Back) {
 void KeyNames::walkThrough(const Value *Pointer, Walk &Back) {
   Back.Cycle |= Back.Seen.contains(getUnderlyingObject(Pointer));
   Roots Through;
-  walk(Pointer, Through, Back.Seen);
+  walk({Pointer, 0}, Through, Back.Seen);
   for (KeyRoot R : Through)
     Back.add({R.Key, true});
 }

@@ -61,10 +61,14 @@ public:
 
   /// Returns the keys of the places that the unit got \p Pointer from and that other units may
   /// know.
-  llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer);
+  llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer) {
+    return rootsOf(VectorLane{Pointer, 0});
+  }
+  llvm::SmallVector<KeyRoot, 2> rootsOf(VectorLane Pointer);
 
   /// Returns the keys of the place that \p Access, a load or store of a pointer, reads or writes.
-  llvm::SmallVector<KeyRoot, 2> memoryOf(const llvm::Instruction &Access);
+  /// \p Lane: the element, if the access is of a vector of pointers.
+  llvm::SmallVector<KeyRoot, 2> memoryOf(const llvm::Instruction &Access, unsigned Lane = 0);
 
   /// Adds the flows of the unit to \p Out. \p NodeOf returns the node of a site, or 0 if the site
   /// cannot be steered.
@@ -100,7 +104,7 @@ private:
   std::pair<uint64_t, uint64_t> memberBlocks(const llvm::Value *Address, const llvm::CallBase &Call,
                                              unsigned K);
   std::string ownOf(const llvm::GlobalValue &G);
-  std::optional<uint64_t> fieldKey(const llvm::Instruction &Access);
+  std::optional<uint64_t> fieldKey(const llvm::Instruction &Access, unsigned Lane = 0);
   /// A place in a class has two keys: Written for what units store there, Read for what they load
   /// there.
   struct Member {
@@ -111,14 +115,15 @@ private:
   Member describeMember(const MemberLevel &Level);
   Member memberOf(const MemberPath &Path, bool Reads);
   void relateBlocks(llvm::function_ref<void(uint64_t From, uint64_t To, unsigned Flags)> Emit);
-  llvm::SmallVector<KeyRoot, 2> pointersAt(const llvm::Value *Address);
+  llvm::SmallVector<KeyRoot, 2> pointersAt(const llvm::Value *Address, unsigned Lane = 0);
   const llvm::Value *throughPlace(const llvm::CallBase &Call);
   /// A walk back from a pointer, and what it has found.
   struct Walk;
-  void walk(const llvm::Value *V, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
+  void walk(VectorLane From, Roots &Out, llvm::SmallPtrSetImpl<const llvm::Value *> &Seen);
   void walkArgument(const llvm::Argument &A, Walk &Back);
   void walkCall(const llvm::CallBase &Call, Walk &Back);
-  void walkLoad(const llvm::LoadInst &Load, Walk &Back);
+  void walkLoad(const llvm::LoadInst &Load, unsigned Lane, Walk &Back);
+  void walkLane(VectorLane Pointer, Walk &Back);
   void walkThrough(const llvm::Value *Pointer, Walk &Back);
   /// Collects the flows of one unit.
   class FlowCollector;
@@ -135,7 +140,8 @@ private:
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
   MemberPaths &Paths;
-  llvm::DenseMap<const llvm::Instruction *, std::optional<uint64_t>> Fields; ///< key, by access
+  llvm::DenseMap<std::pair<const llvm::Instruction *, unsigned>, std::optional<uint64_t>>
+      Fields; ///< key, by access and element
   llvm::DenseMap<std::pair<llvm::StringRef, const llvm::MDNode *>, uint64_t>
       Identities; ///< hash of a class, by name and layout
   llvm::DenseMap<std::tuple<llvm::StringRef, const llvm::MDNode *, uint64_t>, Member>

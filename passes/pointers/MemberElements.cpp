@@ -81,11 +81,10 @@ static std::optional<std::pair<uint64_t, uint64_t>> arrayAt(const DataLayout &La
   return std::nullopt;
 }
 
-/// Returns the path of at most \p Bytes at \p Address in an array inside a class: in one element,
-/// or in one of unknown index. Empty if there is no such array.
-MemberPath MemberPaths::elementPath(const Value *Address, uint64_t Bytes) {
+/// Returns the path of at most \p Bytes, \p Offset behind \p Address, in an array inside a class:
+/// in one element, or in one of unknown index. Empty if there is no such array.
+MemberPath MemberPaths::elementPath(const Value *Address, uint64_t Bytes, uint64_t Offset) {
   constexpr unsigned MostSubscripts = 3;
-  uint64_t Offset = 0;
   bool Variable = false;
   for (unsigned Subscripts = 0; Subscripts <= MostSubscripts; ++Subscripts) {
     APInt Constant(Layout.getIndexTypeSizeInBits(Address->getType()), 0);

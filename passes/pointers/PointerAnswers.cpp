@@ -20,11 +20,18 @@ constexpr size_t MaxSitesByName = 512;
 
 } // namespace
 
-const LocationSet *PointerOrigins::pointsOf(const Value *Pointer, NodeId &Of) const {
-  auto It = ValueNodes.find(Pointer);
-  if (OutOfBudget || It == ValueNodes.end())
+const LocationSet *PointerOrigins::pointsOf(VectorLane Pointer, NodeId &Of) const {
+  if (OutOfBudget)
     return nullptr;
-  Of = representative(It->second);
+  NodeId N;
+  if (auto It = ValueNodes.find(Pointer.From); It != ValueNodes.end())
+    N = It->second;
+  else
+    return nullptr;
+  if (pointerLanes(Pointer.From->getType()))
+    if (auto It = LaneNodes.find({Pointer.From, Pointer.Lane}); It != LaneNodes.end())
+      N = It->second;
+  Of = representative(N);
   return &PointsTo[Of];
 }
 
@@ -35,7 +42,7 @@ PointerOrigins::Known &PointerOrigins::knownOf(NodeId N) const {
   return *Result;
 }
 
-const PointerOrigins::Answer &PointerOrigins::originsOf(const Value *Pointer) const {
+const PointerOrigins::Answer &PointerOrigins::originsOf(VectorLane Pointer) const {
   NodeId Of;
   const LocationSet *Points = pointsOf(Pointer, Of);
   if (!Points)
@@ -81,7 +88,7 @@ const LocationSet &PointerOrigins::heldBy(unsigned ObjectIndex) const {
   return *Known;
 }
 
-const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(const Value *Pointer) const {
+const SmallVector<const CallBase *, 4> &PointerOrigins::contentsOf(VectorLane Pointer) const {
   NodeId Of;
   const LocationSet *Points = pointsOf(Pointer, Of);
   if (!Points)

@@ -188,6 +188,8 @@ void PointerOrigins::collectLoad(LoadInst &I) {
     addPoints(nodeOf(&I), UnknownLoc);
     return;
   }
+  if (pointerLanes(I.getType()))
+    return collectLanes(I);
   NodeId Address = nodeOf(I.getPointerOperand());
   addLoad(Address, nodeOf(&I));
   if (NodeId Field = namedField(I)) {
@@ -206,6 +208,8 @@ void PointerOrigins::collectStore(StoreInst &I) {
     addCopy(nodeOf(Stored), World);
     return;
   }
+  if (pointerLanes(Stored->getType()))
+    return collectLanes(I);
   addStore(nodeOf(Stored), nodeOf(I.getPointerOperand()));
   if (NodeId Field = namedField(I))
     addCopy(nodeOf(Stored), Field);
@@ -228,6 +232,13 @@ void PointerOrigins::collectUnion(Instruction &I) {
     addPoints(nodeOf(&I), UnknownLoc);
     return;
   }
+  if (auto *Extract = dyn_cast<ExtractElementInst>(&I); Extract && !Coarse)
+    if (auto *At = dyn_cast<ConstantInt>(Extract->getIndexOperand());
+        At && At->getValue().ult(pointerLanes(Extract->getVectorOperandType()))) {
+      addCopy(laneNode(Extract->getVectorOperand(), static_cast<unsigned>(At->getZExtValue())),
+              nodeOf(&I));
+      return;
+    }
   for (const Use &Op : I.operands())
     if (carriesPointer(Op->getType()))
       addCopy(nodeOf(Op), nodeOf(&I));
@@ -283,9 +294,10 @@ PointerOrigins::NodeId PointerOrigins::namedMemory(const Instruction &Access) {
 /// Returns the node of the field that \p Access names by its struct-path type tag, or by the class
 /// that its address is computed from; 0 if it names none. A load of a member of a member (a
 /// vector's pointer in a class) gives two kinds of pointers: those stored to that member, and those
-/// stored to it where the outer class was unknown.
-PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
-  const MDNode *Tag = Access.getMetadata(LLVMContext::MD_tbaa);
+/// stored to it where the outer class was unknown. \p Lane: the element, if \p Access is of a
+/// vector of pointers.
+PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access, unsigned Lane) {
+  const MDNode *Tag = Lane ? nullptr : Access.getMetadata(LLVMContext::MD_tbaa);
   const MDNode *Base = nullptr;
   uint64_t Offset = 0;
   if (Tag && Tag->getNumOperands() >= 3 && Tag->getOperand(0) != Tag->getOperand(1))
@@ -306,7 +318,7 @@ PointerOrigins::NodeId PointerOrigins::namedField(const Instruction &Access) {
     Loose = NodeIn(LooseFields[{Base, Offset}]);
     addCopy(Loose, Any);
   }
-  const MemberPath Path = Members.of(Access);
+  const MemberPath Path = Members.of(Access, Lane);
   if (Path.empty() || (Path.size() == 1 && Path[0].Direct)) {
     // A library's vector that is not an argument is an array element or a variable, no class
     // member.

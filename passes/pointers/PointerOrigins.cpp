@@ -80,6 +80,7 @@ void PointerOrigins::startAgain() {
   LoadedFrom.clear();
   StoredTo.clear();
   ValueNodes.clear();
+  LaneNodes.clear();
   ReturnNodes.clear();
   ObjectOf.clear();
   IndirectCallOf.clear();

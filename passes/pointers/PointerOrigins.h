@@ -25,6 +25,7 @@
 #include "passes/ir/BlockList.h"
 #include "passes/ir/LocationSet.h"
 #include "passes/ir/MemberPaths.h"
+#include "passes/ir/PointerVectors.h"
 #include "passes/sites/AllocationWrappers.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -61,10 +62,13 @@ public:
     bool Unknown = false; ///< true: the pointer may also come from outside of the unit
   };
   /// Returns where the address \p Pointer may point.
-  const Answer &originsOf(const llvm::Value *Pointer) const;
+  const Answer &originsOf(const llvm::Value *Pointer) const {
+    return originsOf(VectorLane{Pointer, 0});
+  }
+  const Answer &originsOf(VectorLane Pointer) const;
 
   /// Returns the sites whose pointers are stored in the memory that \p Pointer points to.
-  const llvm::SmallVector<const llvm::CallBase *, 4> &contentsOf(const llvm::Value *Pointer) const;
+  const llvm::SmallVector<const llvm::CallBase *, 4> &contentsOf(VectorLane Pointer) const;
 
   /// Returns the program's global variables that \p Pointer may point into.
   llvm::SmallVector<const llvm::GlobalVariable *, 2> variablesOf(const llvm::Value *Pointer) const;
@@ -172,6 +176,10 @@ private:
   void collectInstruction(llvm::Instruction &I, NodeId Return);
   void collectLoad(llvm::LoadInst &I);
   void collectStore(llvm::StoreInst &I);
+  void collectLanes(llvm::LoadInst &I);
+  void collectLanes(llvm::StoreInst &I);
+  NodeId laneNode(const llvm::Value *Vector, unsigned Lane);
+  NodeId laneAddress(const llvm::Value *Address, unsigned Lane);
   void collectExchange(llvm::Instruction &I, const llvm::Value *Address, const llvm::Value *Stored);
   void collectUnion(llvm::Instruction &I);
   void collectCall(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
@@ -195,7 +203,7 @@ private:
   void bindThreadStart(llvm::CallBase &Call, const llvm::Function &Callee);
   bool bindContainerLink(llvm::CallBase &Call, const llvm::Function &Callee);
   void collectInteger(llvm::Instruction &PtrToInt);
-  NodeId namedField(const llvm::Instruction &Access);
+  NodeId namedField(const llvm::Instruction &Access, unsigned Lane = 0);
   NodeId namedMemory(const llvm::Instruction &Access);
   void solve();
   bool markEscaped();
@@ -215,7 +223,7 @@ private:
   mutable llvm::DenseMap<unsigned, std::unique_ptr<LocationSet>> Held;
 
   /// Returns what \p Pointer points to, and its node in \p Of; null if that is not known.
-  const LocationSet *pointsOf(const llvm::Value *Pointer, NodeId &Of) const;
+  const LocationSet *pointsOf(VectorLane Pointer, NodeId &Of) const;
   /// Cached answers for one set of places. Many pointers share a node, and many nodes have the same
   /// set.
   struct Known {
@@ -261,6 +269,8 @@ private:
   std::priority_queue<std::pair<unsigned, NodeId>> Worklist; ///< by rank
   std::vector<unsigned> Ranks; ///< rank of each node that existed at the last search for cycles
   llvm::DenseMap<const llvm::Value *, NodeId> ValueNodes;
+  llvm::DenseMap<std::pair<const llvm::Value *, unsigned>, NodeId>
+      LaneNodes; ///< elements of vectors that are loaded or merged
   llvm::DenseMap<const llvm::Function *, NodeId> ReturnNodes;
   llvm::DenseMap<const llvm::Value *, unsigned> ObjectOf;
   std::vector<IndirectCall> IndirectCalls;
