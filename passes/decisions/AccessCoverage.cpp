@@ -12,6 +12,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/ProfileSummary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -61,6 +62,15 @@ json::Object references(const Module &M) {
   return Out;
 }
 
+/// Returns the largest count of the profile of \p M. The frequencies of a function that was changed
+/// after the profile's use may give a block a larger one, which is wrong.
+uint64_t mostRuns(const Module &M) {
+  Metadata *Recorded = M.getProfileSummary(/*IsCS=*/false);
+  const std::unique_ptr<ProfileSummary> Summary(Recorded ? ProfileSummary::getFromMD(Recorded)
+                                                         : nullptr);
+  return Summary ? Summary->getMaxCount() : UINT64_MAX;
+}
+
 /// Returns the names of \p M that have local linkage: no other unit can refer to them.
 json::Array localNames(const Module &M) {
   json::Array Out;
@@ -75,6 +85,7 @@ json::Array localNames(const Module &M) {
 AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
                               const PointerOrigins &Origins, KeyNames &Keys) {
   AccessCoverage Out;
+  const uint64_t MostRuns = mostRuns(M);
   for (Function &F : M) {
     if (leavesAlone(F))
       continue;
@@ -85,7 +96,8 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
       AccessCount Here;
       Here.InLoops = LI.getLoopFor(&Block) != nullptr;
       if (Profile)
-        Here.Runs = Profile->getBlockProfileCount(&Block).value_or(0);
+        Here.Runs = std::min(Profile->getBlockProfileCount(&Block).value_or(0), MostRuns);
+      Here.LoopRuns = Here.InLoops ? Here.Runs : 0;
       if (!Here.InLoops && !Here.Runs)
         continue;
       for (Instruction &I : Block)
@@ -114,7 +126,8 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
 static json::Object byFunction(const std::map<std::string, AccessCount> &Counts, AccessCount &Sum) {
   json::Object Out;
   for (const auto &[Function, Count] : Counts) {
-    Out[Function] = json::Object{{"accesses", Count.InLoops}, {"runs", Count.Runs}};
+    Out[Function] = json::Object{
+        {"accesses", Count.InLoops}, {"runs", Count.Runs}, {"loop_runs", Count.LoopRuns}};
     Sum += Count;
   }
   return Out;
@@ -132,7 +145,8 @@ static json::Array namedAccesses(const UnitDecisions &Verdicts, AccessCount &Sum
     Named.push_back(json::Object{{"places", std::move(Keys)},
                                  {"function", Where.first},
                                  {"accesses", Count.InLoops},
-                                 {"runs", Count.Runs}});
+                                 {"runs", Count.Runs},
+                                 {"loop_runs", Count.LoopRuns}});
     Sum += Count;
   }
   return Named;

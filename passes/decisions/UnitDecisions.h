@@ -20,11 +20,13 @@
 namespace smalloc {
 
 struct AccessCount {
-  uint64_t InLoops = 0; ///< accesses in the code
-  uint64_t Runs = 0;    ///< executions, as far as a profile shows them
+  uint64_t InLoops = 0;  ///< accesses in the code
+  uint64_t Runs = 0;     ///< executions, as far as a profile shows them
+  uint64_t LoopRuns = 0; ///< of these, executions of accesses in loops
   AccessCount &operator+=(const AccessCount &O) {
     InLoops += O.InLoops;
     Runs += O.Runs;
+    LoopRuns += O.LoopRuns;
     return *this;
   }
 };

@@ -4,6 +4,8 @@
 ; RUN: rm -rf %t && %opt -passes=smalloc -smalloc-coverage=%t -disable-output %s && cat %t/*.json | FileCheck %s
 ; CHECK: "accesses": 1,
 ; CHECK: "attributed": 1,
+; CHECK: "loop_runs": 1000,
+; CHECK-NEXT: "runs": 1010
 ; CHECK: "runs": {
 ; CHECK-NEXT: "accesses": 1010,
 ; CHECK-NEXT: "attributed": 1010,
