@@ -99,6 +99,8 @@ private:
   uint64_t virtualKey(llvm::StringRef Class, uint64_t Slot, int Argument);
   uint64_t virtualKeyOf(const llvm::CallBase &Call, int Argument);
   void relateTables(llvm::function_ref<void(uint64_t From, uint64_t To)> Emit);
+  uint64_t objectKey(const llvm::GlobalVariable &Table);
+  uint64_t objectKeyOf(const llvm::StoreInst &Store);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   uint64_t blockKey(const llvm::Value &Object);
   std::pair<uint64_t, uint64_t> memberBlocks(const llvm::Value *Address, const llvm::CallBase &Call,

@@ -5,6 +5,9 @@
 // declared class of its pointer. The unit that has a class' table knows the function in each slot,
 // and the base classes from the type information. So a class' float *data() in one unit matches a
 // loop of another unit that calls it through a base. Bases other than the first have no keys.
+//
+// The object itself comes from where its table was set: a constructor knows the object's class, a
+// caller only a base.
 //===----------------------------------------------------------------------===//
 #include "passes/ir/TypeTags.h"
 #include "passes/pointers/KeyedSummary.h"
@@ -70,10 +73,32 @@ uint64_t KeyNames::virtualKey(StringRef Class, uint64_t Slot, int Argument) {
   });
 }
 
+/// Returns the key of objects whose table is \p Table.
+uint64_t KeyNames::objectKey(const GlobalVariable &Table) {
+  return key("object of " + Table.getName() + ownOf(Table),
+             [&] { return "object of " + Table.getName().str(); });
+}
+
+/// Returns the key of the object whose table \p Store sets, as a constructor does; 0 if it sets
+/// none.
+uint64_t KeyNames::objectKeyOf(const StoreInst &Store) {
+  const Value *Stored = Store.getValueOperand();
+  if (!isa<ConstantExpr>(Stored) || !Stored->getType()->isPointerTy())
+    return 0;
+  APInt Offset(Layout.getIndexTypeSizeInBits(Stored->getType()), 0);
+  auto *Table = dyn_cast<GlobalVariable>(
+      Stored->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true));
+  StringRef Class = Table ? Table->getName() : StringRef();
+  return Offset == uint64_t(FirstFunction) * Layout.getPointerSize() &&
+                 Class.consume_front("_ZTV") && isInterface(("_ZTS" + Class).str())
+             ? objectKey(*Table)
+             : 0;
+}
+
 /// Returns the key of the argument or the result of \p Call; 0 if it is no virtual call.
 uint64_t KeyNames::virtualKeyOf(const CallBase &Call, int Argument) {
   auto *Called = dyn_cast<LoadInst>(Call.getCalledOperand());
-  if (!Called || Call.arg_empty() || Argument == 0) // for the object itself, its members have keys
+  if (!Called || Call.arg_empty() || Argument == 0) // the object has the key of its own table
     return 0;
   APInt Offset(Layout.getIndexTypeSizeInBits(Called->getPointerOperand()->getType()), 0);
   auto *Table = dyn_cast<LoadInst>(Called->getPointerOperand()->stripAndAccumulateConstantOffsets(
@@ -113,6 +138,8 @@ void KeyNames::relateTables(function_ref<void(uint64_t From, uint64_t To)> Emit)
         if (!F || F->hasLocalLinkage() || F->getName().starts_with("__cxa_"))
           continue;
         const unsigned Slot = I - FirstFunction;
+        if (!Depth && !F->arg_empty())
+          Emit(objectKey(Table), argumentKey(*F, 0));
         if (F->getReturnType()->isPointerTy())
           Emit(resultKey(*F), virtualKey(ClassName, Slot, -1));
         for (const Argument &A : F->args())
