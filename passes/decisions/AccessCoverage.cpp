@@ -168,6 +168,11 @@ Error writeCoverageJson(const Module &M, const UnitDecisions &Verdicts, StringRe
   for (const SiteDecision &V : Verdicts.Sites)
     if (V.steerable())
       Sites.push_back(hex(V.Node));
+  for (const auto &[Call, Node] : Verdicts.Kept)
+    Sites.push_back(hex(Node));
+  llvm::sort(Sites, [](const json::Value &A, const json::Value &B) {
+    return *A.getAsString() < *B.getAsString();
+  });
   json::Object Top{{"schema", "smalloc.coverage/1"},
                    {"unit", M.getSourceFileName()},
                    {"accesses", All.InLoops},

@@ -72,7 +72,7 @@ public:
             *Wrappers, OriginsBudget *std::clamp(O.Units, 1u, MostUnitsOfBudget)),
         Judge(Origins, O), Unit(M, FAM, O, *Wrappers) {}
 
-  UnitDecisions run();
+  UnitDecisions run(KeptNodes Kept);
 
 private:
   void promoteNests(UnitDecisions &Result);
@@ -140,8 +140,9 @@ void UnitAnalysis::noteFills(UnitDecisions &Result) {
       Result.Fills.Calls.push_back(F);
 }
 
-UnitDecisions UnitAnalysis::run() {
+UnitDecisions UnitAnalysis::run(KeptNodes Kept) {
   UnitDecisions Result;
+  Result.Kept = std::move(Kept);
   Result.OriginsGaveUp = Origins.gaveUp();
   Result.Sites = Unit.collect(Judge);
   SiteDecider Decider(Inputs);
@@ -190,8 +191,9 @@ UnitDecisions UnitAnalysis::run() {
 
 } // namespace
 
-UnitDecisions decideUnit(Module &M, FunctionAnalysisManager &FAM, const Options &O) {
-  return UnitAnalysis(M, FAM, O).run();
+UnitDecisions decideUnit(Module &M, FunctionAnalysisManager &FAM, const Options &O,
+                         KeptNodes Kept) {
+  return UnitAnalysis(M, FAM, O).run(std::move(Kept));
 }
 
 } // namespace smalloc

@@ -17,8 +17,10 @@
 
 namespace smalloc {
 
-/// Returns the decisions for \p M, which needs the site attributes of AllocationSitesPass.
-UnitDecisions decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O);
+/// Returns the decisions for \p M, which needs the site attributes of AllocationSitesPass. \p Kept:
+/// allocations that are not decided again, but whose pointers the summary follows.
+UnitDecisions decideUnit(llvm::Module &M, llvm::FunctionAnalysisManager &FAM, const Options &O,
+                         KeptNodes Kept = KeptNodes());
 
 } // namespace smalloc
 #endif

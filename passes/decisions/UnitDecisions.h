@@ -51,8 +51,12 @@ struct ProfitableNest {
   bool Foreign = false; ///< no site of the unit is known to make the object
 };
 
+/// Nodes of allocations that stay as another compile phase left them, by their calls.
+using KeptNodes = llvm::DenseMap<const llvm::CallBase *, uint64_t>;
+
 struct UnitDecisions {
   std::vector<SiteDecision> Sites;   ///< in program order
+  KeptNodes Kept;                    ///< sites of a link that are only summarised
   std::vector<SiteDecision> Statics; ///< variables; nothing is rewritten for them
   std::vector<ProfitableNest> Nests;
   FillCandidates Fills;

@@ -33,7 +33,7 @@ std::string fileOf(const LoopReference &R) {
 
 void summarise(const UnitInputs &In, UnitDecisions &Result) {
   KeyNames Keys(In.M, In.Origins, In.Wrappers, In.FAM);
-  DenseMap<const CallBase *, uint64_t> Nodes;
+  KeptNodes Nodes = Result.Kept;
   for (const SiteDecision &V : Result.Sites)
     if (V.steerable())
       Nodes[V.Call] = V.Node;

@@ -185,7 +185,7 @@ PreservedAnalyses SmallocLinkPass::run(Module &M, ModuleAnalysisManager &AM) {
   FormerSites Former(M, FAM);
   O.Units = Former.units();
   O.CoverageDir = CoverageDir;
-  UnitDecisions Verdicts = decideUnit(M, FAM, O);
+  UnitDecisions Verdicts = decideUnit(M, FAM, O, Former.kept());
   writeCoverage(M, Verdicts, O.CoverageDir);
   Former.settle(Verdicts);
   emitRemarks(Verdicts.Sites, O, FAM);

@@ -104,10 +104,14 @@ void FormerSites::takeBackCall(CallBase &Call) {
       Call.getArgOperand(Call.arg_size() - 1)->stripPointerCastsAndAliases());
   // A cell that other modules may refer to (of an ODR function, or promoted by ThinLTO) stays as
   // compiled.
-  if (!Cell || Cell->getSection() != SMALLOC_CELLS_SECTION || !isDefinedHere(*Cell) ||
-      !Cell->hasLocalLinkage())
+  if (!Cell || Cell->getSection() != SMALLOC_CELLS_SECTION || !isDefinedHere(*Cell))
     return;
   GlobalVariable *Record = recordOf(*Cell);
+  if (!Cell->hasLocalLinkage()) {
+    if (const uint64_t Node = Record ? readSite(*Record).Node : 0)
+      AsCompiled[&Call] = Node;
+    return;
+  }
   const FunctionType *With = Call.getFunctionType();
   FunctionType *Type = FunctionType::get(With->getReturnType(), With->params().drop_back(), false);
   Function *Original = Record ? originalOf(Call, Type) : nullptr;

@@ -32,6 +32,9 @@ public:
   void settle(UnitDecisions &Unit) const;
   /// Replaces the old cells with the new ones and removes unused ones. Call it after the rewriting.
   void finish(const SiteCells &Cells);
+  /// Returns the nodes of the sites that stay as compiled: of inline functions, whose cells other
+  /// modules may share.
+  const KeptNodes &kept() const { return AsCompiled; }
   /// Returns the number of units in the module.
   unsigned units() const { return Units; }
 
@@ -49,6 +52,7 @@ private:
   llvm::Module &M;
   llvm::MapVector<const llvm::CallBase *, Former> Sites;
   llvm::SmallVector<llvm::GlobalVariable *, 8> WithoutCell; ///< records of plain calls
+  KeptNodes AsCompiled;
   std::vector<std::string> WrapperRecords; ///< of functions that returned fresh memory
   unsigned Units = 0;
 };

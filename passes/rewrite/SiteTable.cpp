@@ -239,6 +239,7 @@ SiteDecision readSite(const GlobalVariable &Record) {
   V.Decision = static_cast<smalloc_decision>(Number(25));
   V.DecidedBy = static_cast<smalloc_decided_by>(Number(26));
   V.Confidence = static_cast<unsigned>(Number(29));
+  V.Node = Number(32);
   V.Worth = static_cast<uint32_t>(Number(33));
   V.Array = String(34);
   return V;
