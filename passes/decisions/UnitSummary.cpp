@@ -32,7 +32,7 @@ std::string fileOf(const LoopReference &R) {
 } // namespace
 
 void summarise(const UnitInputs &In, UnitDecisions &Result) {
-  KeyNames Keys(In.M, In.Origins, In.Wrappers, In.FAM);
+  KeyNames Keys(In.M, In.Origins, In.Wrappers, In.FAM, In.O.Units);
   KeptNodes Nodes = Result.Kept;
   for (const SiteDecision &V : Result.Sites)
     if (V.steerable())

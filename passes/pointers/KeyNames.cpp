@@ -60,6 +60,10 @@ uint64_t KeyNames::argumentKey(StringRef Function, unsigned K) {
   return key("argument " + Twine(K) + " of " + Function,
              [&] { return ("argument " + Twine(K + 1) + " of " + Function).str(); });
 }
+uint64_t KeyNames::argumentKey(const Function &F, unsigned K) {
+  return F.hasLocalLinkage() ? argumentKey(F.getName().str() + ownOf(F), K)
+                             : argumentKey(F.getName(), K);
+}
 uint64_t KeyNames::resultKey(const Function &F) {
   return key("result of " + F.getName() + ownOf(F),
              [&] { return ("result of " + F.getName()).str(); });

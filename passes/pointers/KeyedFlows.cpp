@@ -4,6 +4,7 @@
 // Collects the flows of a unit's summary. Stores, copies, calls and returns let a pointer flow into
 // a key. Aliases, wrappers and tables of virtual functions relate the keys themselves.
 //===----------------------------------------------------------------------===//
+#include "passes/ir/InstructionCount.h"
 #include "passes/ir/UnitName.h"
 #include "passes/pointers/KeyedSummary.h"
 #include "passes/sites/AllocationSites.h"
@@ -18,11 +19,20 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Most flows of a unit's summary, 24 bytes each. The summary of a generated unit with 100,000
-/// calls must not outweigh its code.
-constexpr size_t MaxFlows = 4096;
+/// Flows that each unit's summary may have, 24 bytes each. A link with LTO may have them for each
+/// unit, up to some.
+constexpr size_t FreeFlows = 4096;
+constexpr unsigned MostUnitsOfFlows = 16;
+/// Instructions for which the summary of a larger unit may have one flow more. So the summary of a
+/// generated unit with 100,000 calls does not outweigh its code.
+constexpr size_t InstructionsPerFlow = 4;
 
 } // namespace
+
+size_t KeyNames::mostFlows(const Module &M, unsigned Units) {
+  return std::max(FreeFlows * std::clamp(Units, 1u, MostUnitsOfFlows),
+                  instructionsOf(M) / InstructionsPerFlow);
+}
 
 class KeyNames::FlowCollector {
 public:
@@ -47,14 +57,15 @@ private:
   void addHandedOut(CallBase &Call);
 
   KeyNames &Keys;
-  FlowList &Flows; ///< of the summary; those that start from sites
-  FlowList OfKeys; ///< flows between keys
+  FlowList &Flows;   ///< of the summary; those of the sites' own pointers
+  FlowList OfKeys;   ///< flows between keys
+  FlowList Contents; ///< flows of sites into the contents of keys: a site may be in many
   function_ref<uint64_t(const CallBase *)> NodeOf;
   DenseSet<std::tuple<uint64_t, uint64_t, unsigned>> Seen;
 };
 
 void KeyNames::FlowCollector::emit(FlowList &List, uint64_t From, uint64_t To, unsigned Flags) {
-  if (From && To && (From != To || Flags) && List.size() < MaxFlows &&
+  if (From && To && (From != To || Flags) && List.size() < Keys.MaxFlows &&
       Seen.insert({From, To, Flags}).second)
     List.push_back({From, To, Flags});
 }
@@ -64,7 +75,7 @@ void KeyNames::FlowCollector::functionsInto(const Value *V, KeyRoot To) {
   for (const Function *F : Keys.Origins.functionsOf(V)) {
     if (F->getReturnType()->isPointerTy()) // its result flows into the pointer's contents
       emit(OfKeys, Keys.resultKey(*F), To.Key, SMALLOC_FLOW_TO_CONTENTS);
-    if (!To.Contents && isExported(*F))
+    if (!To.Contents && Keys.hasKeys(*F))
       for (const Argument &A : F->args())
         if (A.getType()->isPointerTy())
           emit(OfKeys, Keys.throughKey(To.Key, A.getArgNo()), Keys.argumentKey(*F, A.getArgNo()),
@@ -88,14 +99,14 @@ void KeyNames::FlowCollector::flowInto(VectorLane V, KeyRoot To, const CallBase 
   if (!To.Contents)
     for (const CallBase *Site : Keys.Origins.contentsOf(V))
       if (Site != HandedOut)
-        emit(Flows, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
+        emit(Contents, NodeOf(Site), To.Key, SMALLOC_FLOW_TO_CONTENTS);
   for (KeyRoot From : Keys.rootsOf(V))
     if (!(From == To))
       emit(OfKeys, From.Key, To.Key, ToFlag | (From.Contents ? SMALLOC_FLOW_FROM_CONTENTS : 0));
 }
 
 void KeyNames::FlowCollector::addFunction(Function &F) {
-  const bool Returns = isExported(F) || (F.hasLocalLinkage() && F.hasAddressTaken());
+  const bool Returns = Keys.hasKeys(F) || (F.hasLocalLinkage() && F.hasAddressTaken());
   for (Instruction &I : instructions(F)) {
     if (auto *Store = dyn_cast<StoreInst>(&I))
       addStore(*Store);
@@ -175,7 +186,7 @@ void KeyNames::FlowCollector::addHandedOut(CallBase &Call) {
 void KeyNames::FlowCollector::addAliases() {
   for (const GlobalAlias &A : Keys.M.aliases())
     if (auto *F = dyn_cast<Function>(A.getAliasee()->stripPointerCastsAndAliases());
-        F && !A.hasLocalLinkage() && isExported(*F))
+        F && !A.hasLocalLinkage() && Keys.hasKeys(*F))
       for (const Argument &Given : F->args())
         if (Given.getType()->isPointerTy())
           emit(OfKeys, Keys.argumentKey(A.getName(), Given.getArgNo()),
@@ -210,10 +221,12 @@ void KeyNames::FlowCollector::addRelations() {
 }
 
 void KeyNames::FlowCollector::finish() {
-  // Flows from sites come first: without a site to start from, flows between keys are useless.
-  for (const KeyedSummary::Flow &Flow : OfKeys)
-    if (Flows.size() < MaxFlows)
-      Flows.push_back(Flow);
+  // Without a site to start from, flows between keys are useless. The contents come last, since the
+  // other flows lead to most of them as well.
+  for (const FlowList *List : {&OfKeys, &Contents})
+    for (const KeyedSummary::Flow &Flow : *List)
+      if (Flows.size() < Keys.MaxFlows)
+        Flows.push_back(Flow);
   for (auto [Result, Key] : Keys.Otherwise)
     Flows.push_back({Result, Key, SMALLOC_FLOW_UNLESS_WRAPPER});
 }

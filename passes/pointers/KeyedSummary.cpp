@@ -59,7 +59,7 @@ SmallVector<KeyRoot, 2> KeyNames::rootsOf(VectorLane Pointer) {
 /// True if \p Call reaches code that other units know by the name of \p Callee, which it sets.
 bool KeyNames::outsiders(const CallBase &Call, const Function *&Callee) {
   Callee = calledFunction(Call);
-  if (!Callee || Callee->isIntrinsic() || !isExported(*Callee) ||
+  if (!Callee || Callee->isIntrinsic() || !hasKeys(*Callee) ||
       (Call.hasFnAttr(SiteIdAttr) && !Wrappers.isContext(Call)) ||
       Callee->getName().starts_with("_Zd") || Callee->getName().starts_with("__smalloc_") ||
       Callee->getName().starts_with("_FortranA")) // flang's runtime has no summaries
@@ -90,7 +90,7 @@ SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigne
   if (Callee || Call.isInlineAsm())
     return Keys;
   for (const Function *Reached : Origins.calleesOf(Call))
-    if (isExported(*Reached) && K < Reached->arg_size())
+    if (hasKeys(*Reached) && K < Reached->arg_size())
       Keys.push_back(argumentKey(*Reached, K));
   if (const uint64_t Virtual = virtualKeyOf(Call, static_cast<int>(K)))
     Keys.push_back(Virtual);
@@ -147,7 +147,7 @@ void KeyNames::walk(VectorLane From, Roots &Out, SmallPtrSetImpl<const Value *> 
 
 void KeyNames::walkArgument(const Argument &A, Walk &Back) {
   const Function &F = *A.getParent();
-  if (isExported(F)) {
+  if (hasKeys(F)) {
     Back.add({argumentKey(F, A.getArgNo()), false});
     return;
   }
@@ -176,7 +176,7 @@ void KeyNames::walkCall(const CallBase &Call, Walk &Back) {
           Return && Return->getReturnValue() && Return->getReturnValue()->getType()->isPointerTy())
         Back.Stack.push_back(Return->getReturnValue());
   for (const Function *Reached : Origins.calleesOf(Call))
-    if (isExported(*Reached))
+    if (hasKeys(*Reached))
       Back.add({resultKey(*Reached), false});
   if (const uint64_t Virtual = Callee ? 0 : virtualKeyOf(Call, -1))
     Back.add({Virtual, false});

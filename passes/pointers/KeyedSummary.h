@@ -54,10 +54,11 @@ struct KeyedSummary {
 /// Finds the keys of pointers, and makes keys from names.
 class KeyNames {
 public:
+  /// \p Units: number of units in the module, above 1 in a link.
   KeyNames(llvm::Module &M, PointerOrigins &Origins, const AllocationWrappers &Wrappers,
-           llvm::FunctionAnalysisManager &FAM)
-      : M(M), Origins(Origins), Wrappers(Wrappers), FAM(FAM), Layout(M.getDataLayout()),
-        Paths(Origins.members()) {}
+           llvm::FunctionAnalysisManager &FAM, unsigned Units)
+      : M(M), Merged(Units > 1), Origins(Origins), Wrappers(Wrappers), FAM(FAM),
+        Layout(M.getDataLayout()), Paths(Origins.members()), MaxFlows(mostFlows(M, Units)) {}
 
   /// Returns the keys of the places that the unit got \p Pointer from and that other units may
   /// know.
@@ -92,7 +93,7 @@ private:
   static constexpr unsigned MaxWalk = 64;
   uint64_t key(const llvm::Twine &Exact, llvm::function_ref<std::string()> Name);
   uint64_t argumentKey(llvm::StringRef Function, unsigned K);
-  uint64_t argumentKey(const llvm::Function &F, unsigned K) { return argumentKey(F.getName(), K); }
+  uint64_t argumentKey(const llvm::Function &F, unsigned K);
   uint64_t resultKey(const llvm::Function &F);
   uint64_t throughKey(uint64_t Place, unsigned K);
   uint64_t otherwiseKey(const llvm::Function &F);
@@ -129,19 +130,27 @@ private:
   void walkThrough(const llvm::Value *Pointer, Walk &Back);
   /// Collects the flows of one unit.
   class FlowCollector;
+  static size_t mostFlows(const llvm::Module &M, unsigned Units);
   static bool isExported(const llvm::Function &F) {
     return !F.hasLocalLinkage() && F.getName() != "main";
   }
   bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
+  /// True if the arguments and the result of \p F have keys. Without them, all callers have to be
+  /// walked. In a link they may be many, and members that are passed lose their names.
+  bool hasKeys(const llvm::Function &F) const {
+    return F.hasLocalLinkage() ? Merged : F.getName() != "main";
+  }
   llvm::SmallVector<uint64_t, 2> namesOfArgument(const llvm::CallBase &Call, unsigned K);
 
   llvm::Module &M;
   const PointerOrigins &Origins;
+  const bool Merged; ///< the module has several units, whose functions the linker has made local
   const AllocationWrappers &Wrappers;
   llvm::FunctionAnalysisManager &FAM;
   const llvm::DataLayout &Layout;
   llvm::DenseMap<uint64_t, std::string> Names;
   MemberPaths &Paths;
+  const size_t MaxFlows; ///< of the unit's summary
   llvm::DenseMap<std::pair<const llvm::Instruction *, unsigned>, std::optional<uint64_t>>
       Fields; ///< key, by access and element
   llvm::DenseMap<std::pair<llvm::StringRef, const llvm::MDNode *>, uint64_t>

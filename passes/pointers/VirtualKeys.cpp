@@ -135,7 +135,7 @@ void KeyNames::relateTables(function_ref<void(uint64_t From, uint64_t To)> Emit)
         break;
       for (unsigned I = FirstFunction; I < Places->getNumOperands(); ++I) {
         auto *F = dyn_cast<Function>(Places->getOperand(I)->stripPointerCastsAndAliases());
-        if (!F || F->hasLocalLinkage() || F->getName().starts_with("__cxa_"))
+        if (!F || !hasKeys(*F) || F->getName().starts_with("__cxa_"))
           continue;
         const unsigned Slot = I - FirstFunction;
         if (!Depth && !F->arg_empty())
