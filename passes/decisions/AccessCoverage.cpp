@@ -118,7 +118,7 @@ AccessCoverage accessCoverage(Module &M, FunctionAnalysisManager &FAM,
         }
     }
   }
-  Out.Elsewhere = Keys.argumentsFromElsewhere();
+  Out.Elsewhere = Keys.keysOfElsewhere();
   return Out;
 }
 

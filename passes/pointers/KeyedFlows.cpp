@@ -121,6 +121,8 @@ void KeyNames::FlowCollector::addFunction(Function &F) {
 
 void KeyNames::FlowCollector::addStore(StoreInst &Store) {
   const Value *Stored = Store.getValueOperand();
+  if (const uint64_t Object = Keys.objectKeyOf(Store))
+    return flowInto({Store.getPointerOperand(), 0}, {Object, false});
   if (auto *Integer = dyn_cast<PtrToIntOperator>(Stored)) // LLVM moves a unique_ptr as an integer
     Stored = Integer->getPointerOperand();
   if (Stored->getType()->isPointerTy())
@@ -132,8 +134,6 @@ void KeyNames::FlowCollector::addStore(StoreInst &Store) {
 
 /// Adds the flows of \p Stored, which \p Store writes \p Lane pointers behind its address.
 void KeyNames::FlowCollector::addStored(StoreInst &Store, VectorLane Stored, unsigned Lane) {
-  if (const uint64_t Object = Keys.objectKeyOf(Store))
-    return flowInto({Store.getPointerOperand(), 0}, {Object, false});
   for (KeyRoot To : Keys.memoryOf(Store, Lane))
     flowInto(Stored, To);
   // Memory of a site of this unit: other units may follow the pointers stored in it.

@@ -215,11 +215,15 @@ void KeyNames::walkThrough(const Value *Pointer, Walk &Back) {
     Back.add({R.Key, true});
 }
 
-std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
+std::vector<uint64_t> KeyNames::keysOfElsewhere() {
   std::vector<uint64_t> Keys;
   std::set<uint64_t> Seen;
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
+      if (auto *Store = dyn_cast<StoreInst>(&I);
+          Store && isa<AllocaInst, GlobalVariable>(getUnderlyingObject(Store->getPointerOperand())))
+        if (uint64_t Key = objectKeyOf(*Store); Key && Seen.insert(Key).second)
+          Keys.push_back(Key);
       auto *Call = dyn_cast<CallBase>(&I);
       const Function *Callee;
       if (!Call || !outsiders(*Call, Callee))
@@ -235,6 +239,9 @@ std::vector<uint64_t> KeyNames::argumentsFromElsewhere() {
             Keys.push_back(Key);
       }
     }
+  for (auto &[Variable, Place] : Places) // a pointer to the variable itself
+    if (Place.Block && Seen.insert(Place.Block).second)
+      Keys.push_back(Place.Block);
   return Keys;
 }
 

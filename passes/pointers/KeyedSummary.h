@@ -75,9 +75,9 @@ public:
   /// cannot be steered.
   void collectFlows(KeyedSummary &Out, llvm::function_ref<uint64_t(const llvm::CallBase *)> NodeOf);
 
-  /// Returns the keys of arguments by which the unit passes memory of the stack or of variables, in
-  /// program order.
-  std::vector<uint64_t> argumentsFromElsewhere();
+  /// Returns the keys of the stack's memory and of variables: of the arguments and objects by which
+  /// the unit passes it on, in program order, and of the variables looked up so far.
+  std::vector<uint64_t> keysOfElsewhere();
 
   /// Adds to \p Out the flows between keys of all members looked up so far. REQUIRES: it is called
   /// last, since members looked up later get no flows.
@@ -99,9 +99,9 @@ private:
   uint64_t otherwiseKey(const llvm::Function &F);
   uint64_t virtualKey(llvm::StringRef Class, uint64_t Slot, int Argument);
   uint64_t virtualKeyOf(const llvm::CallBase &Call, int Argument);
-  void relateTables(llvm::function_ref<void(uint64_t From, uint64_t To)> Emit);
   uint64_t objectKey(const llvm::GlobalVariable &Table);
   uint64_t objectKeyOf(const llvm::StoreInst &Store);
+  void relateTables(llvm::function_ref<void(uint64_t From, uint64_t To)> Emit);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   uint64_t blockKey(const llvm::Value &Object);
   std::pair<uint64_t, uint64_t> memberBlocks(const llvm::Value *Address, const llvm::CallBase &Call,
@@ -134,17 +134,17 @@ private:
   static bool isExported(const llvm::Function &F) {
     return !F.hasLocalLinkage() && F.getName() != "main";
   }
-  bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
   /// True if the arguments and the result of \p F have keys. Without them, all callers have to be
   /// walked. In a link they may be many, and members that are passed lose their names.
   bool hasKeys(const llvm::Function &F) const {
     return F.hasLocalLinkage() ? Merged : F.getName() != "main";
   }
+  bool outsiders(const llvm::CallBase &Call, const llvm::Function *&Callee);
   llvm::SmallVector<uint64_t, 2> namesOfArgument(const llvm::CallBase &Call, unsigned K);
 
   llvm::Module &M;
-  const PointerOrigins &Origins;
   const bool Merged; ///< the module has several units, whose functions the linker has made local
+  const PointerOrigins &Origins;
   const AllocationWrappers &Wrappers;
   llvm::FunctionAnalysisManager &FAM;
   const llvm::DataLayout &Layout;
