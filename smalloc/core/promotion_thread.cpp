@@ -4,16 +4,12 @@
 // has a descriptor table of its own, so that its open files take no number from the program. It
 // ends when it is the last thread, so that the process can end. A fork of a program without other
 // threads waits for the end of a look instead of taking locks.
-//
-// The thread is a bare one (bare_thread.h). It comes from pthread_create where no bare thread can
-// be had, and where an agent reads and writes files in it.
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/own_stack.h"
-#include "smalloc/process/bare_thread.h"
 #include "smalloc/process/cpu_time.h"
 #include "smalloc/process/fork_locks.h"
 #include "smalloc/process/image_segments.h"
@@ -41,8 +37,6 @@ std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is ru
 std::atomic<bool> g_gives_back{false};              ///< in a look that gives memory back
 std::atomic<uint32_t> g_hurried{0};                 ///< calls of promotion_thread_hurry(); a futex
 std::atomic<bool> g_naps{false};                    ///< the thread waits for g_hurried to change
-std::atomic<bool> g_bare{false};                    ///< the running thread is a bare one
-std::atomic<unsigned> g_forbidden{0};               ///< promotion_thread_forbid() calls in effect
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
 /// A loop writes a quarter of 2 MiB in 0.2 ms on base pages, in 0.04 ms on a superpage.
 constexpr long kFillingNs = 80000, kMostFillingNs = 1000000, kRestNs = 50000000;
@@ -62,10 +56,6 @@ constexpr long kKeepingNs = 100000000; ///< pause while only unused memory is ke
 // A collapse needs little, but other libraries' thread-local storage is included.
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
-/// The longest wait for the end of a running look.
-constexpr long kMostEndingNs = 1000000000;
-
-bool is_forbidden() { return g_forbidden.load(std::memory_order_relaxed) != 0; }
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
 
@@ -172,7 +162,7 @@ long next_pause(long pause, long used) {
 void look_ahead_of_fills() {
   long pause = kFillingNs, quarter = 2 * kFillingNs, rest = 0;
   uint64_t before = kLinux.now_ns();
-  while (rest < kRestNs && !is_forbidden()) {
+  while (rest < kRestNs) {
     long glance = kGlanceNs;
     if (pause <= glance)
       sleep_ns(pause);
@@ -196,8 +186,7 @@ void look_ahead_of_fills() {
   }
 }
 
-/// Looks until nothing is pending or kept. False: the thread must not run.
-bool run() {
+void *look(void *) {
   prctl(PR_SET_NAME, "smalloc");
   prctl(PR_SET_TIMERSLACK,
         1000UL); // for this thread: the default of 50 us is a third of a unit's fill time
@@ -207,7 +196,7 @@ bool run() {
   if (filters_itself() ||
       (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0)) {
     g_state.store(State::kRefused, std::memory_order_release);
-    return false;
+    return nullptr;
   }
   unsigned idle = 0;
   long pause = kIntervalNs;
@@ -215,7 +204,7 @@ bool run() {
   look_ahead_of_fills();
   uint32_t hurried = g_hurried.load();
   long glance = kGlanceNs;
-  while (!is_forbidden() && !is_alone()) {
+  while (!is_alone()) {
     const bool fills = wait_for_fill(pause, hurried, glance), hurries = g_hurried.load() != hurried;
     hurried = g_hurried.load();
     const bool keeps = give_back();
@@ -245,26 +234,14 @@ bool run() {
       pause = kIntervalNs;
     }
   }
-  return true;
-}
-
-void look() {
-  State none = State::kNone;
-  do {
-    if (!run())
-      return;
-    g_state.store(State::kNone, std::memory_order_release);
-    // A unit that became pending, or memory kept, just now has seen a running thread.
-    none = State::kNone;
-  } while (!is_forbidden() && (anything_pending() || g_work->give_back()) && !is_alone() &&
-           g_state.compare_exchange_strong(none, State::kRunning, std::memory_order_acq_rel));
+  g_state.store(State::kNone, std::memory_order_release);
+  // A unit that became pending, or memory kept, just now has seen a running thread.
+  if ((anything_pending() || g_work->give_back()) && !is_alone())
+    promotion_thread_wake(*g_work);
+  return nullptr;
 }
 
 bool create() {
-  g_bare.store(true);
-  if (!g_agent.active() && start_bare_thread(look))
-    return true;
-  g_bare.store(false);
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0)
     return false;
@@ -274,11 +251,7 @@ bool create() {
   pthread_t thread;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  const auto body = [](void *) -> void * {
-    look();
-    return nullptr;
-  };
-  const bool ok = pthread_create(&thread, &attributes, body, nullptr) == 0;
+  const bool ok = pthread_create(&thread, &attributes, look, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return ok;
@@ -288,8 +261,6 @@ bool create() {
 
 void promotion_thread_wake(const PromotionWork &work) {
   State seen = State::kNone;
-  if (is_forbidden())
-    return;
   if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
     return;
   if (filters_itself()) { // a filter installed since the heaps started
@@ -316,12 +287,12 @@ void promotion_thread_hurry() {
   syscall(SYS_futex, &g_hurried, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-bool promotion_thread_pauses_for_fork(bool one_known) {
+bool promotion_thread_pauses_for_fork() {
   if (g_state.load(std::memory_order_acquire) != State::kRunning)
     return false;
   if (g_paused.load()) // set by an earlier handler of this fork
     return true;
-  const unsigned threads = one_known ? 2 : thread_count();
+  const unsigned threads = thread_count();
   if (threads == 0 || threads > 2)
     return false;
   // A look takes about 20 us, with a collapse longer. Giving memory back takes milliseconds, and
@@ -338,16 +309,6 @@ bool promotion_thread_is_paused() { return g_paused.load(std::memory_order_relax
 
 bool promotion_thread_is_inside() { return g_inside.load(); }
 
-void promotion_thread_forbid() {
-  g_forbidden.fetch_add(1);
-  if (!g_bare.load())
-    return;
-  promotion_thread_hurry();
-  wait_for_bare_thread(kMostEndingNs);
-}
-
-void promotion_thread_allow() { g_forbidden.fetch_sub(1); }
-
 void promotion_thread_resume() { g_paused.store(false); }
 
 void promotion_thread_forget() {
@@ -356,9 +317,6 @@ void promotion_thread_forget() {
   g_paused.store(false);
   g_naps.store(false);
   g_gives_back.store(false);
-  g_bare.store(false);
-  g_forbidden.store(0);
-  forget_bare_thread();
 }
 
 } // namespace smalloc
