@@ -15,13 +15,13 @@ using namespace llvm;
 
 namespace smalloc {
 
-static constexpr unsigned MaxDepth = 12; ///< most nested expressions searched
 /// Trip counts from here on are ignored if a loop may exit early. Then the bound is not the
 /// program's: its 32-bit counter would overflow there, at steps of up to four.
 static constexpr uint64_t CounterOverflows = uint64_t(1) << 30;
 
 std::optional<TripCounts::Range> TripCounts::range(const SCEV *S, unsigned Depth) {
-  if (Depth > MaxDepth)
+  constexpr unsigned MaxNested = 12; // expressions inside each other
+  if (Depth > MaxNested)
     return std::nullopt;
   if (auto *C = dyn_cast<SCEVConstant>(S)) {
     if (C->getAPInt().getSignificantBits() > 63)

@@ -77,7 +77,8 @@ FormerSites::FormerSites(Module &M, FunctionAnalysisManager &FAM) : M(M) {
 }
 
 /// Returns the function that the callee of \p Call replaces, to be called with \p Type. Returns
-/// null if the callee is neither a thunk nor a second entry.
+/// null if the callee is neither a thunk nor a second entry. Also if the linker has dropped that
+/// function, since all its calls go to its second entry: the metadata left a declaration.
 Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
   auto *Thunk = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Thunk || Thunk->getFunctionType() != Call.getFunctionType())
@@ -87,6 +88,8 @@ Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
   if (const MDNode *Of = Thunk->getMetadata(EntryOfMetadata)) {
     auto *F = dyn_cast_or_null<ValueAsMetadata>(Of->getOperand(0).get());
     Original = F ? dyn_cast<Function>(F->getValue()) : nullptr;
+    if (Original && Original->isDeclaration())
+      return nullptr;
   } else if (Name.consume_front(ThunkPrefix)) {
     return dyn_cast<Function>(
         M.getOrInsertFunction(Name, Type).getCallee()); // any earlier declaration is accepted

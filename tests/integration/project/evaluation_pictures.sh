@@ -22,9 +22,9 @@ for row in rows:
     assert row["superpage_misses"] < 0.01, row
     if row["rows"] < 0.9 * row["reach_pages"]:
         assert row["base_misses"] < 0.01, row
-    if row["rows"] > 1.1 * row["reach_pages"]:
+    if row["rows"] > 1.6 * row["reach_pages"]: # a TLB has up to 1.5 times the reach
         assert row["base_misses"] > 0.99 and row["predicted_misses"] == 1, row
-assert any(row["rows"] > 1.1 * row["reach_pages"] for row in rows), "no matrix beyond the reach"
+assert any(row["rows"] > 1.6 * row["reach_pages"] for row in rows), "no matrix beyond the reach"
 P
 
 expect_status 0 draw smalloc-reuse-curve
