@@ -37,12 +37,13 @@ for verb in $verbs; do
     completed "$verb" "$option" | grep -qw -- "$option" || fail "$verb: no $option"
   done
 done
-# In zsh and fish, from where a package puts the scripts; what a user sees after a tab.
+# In zsh and fish, from where a package puts the scripts; what a user sees after a tab. fish loads them
+# for commands that exist only.
 mkdir -p zsh fish/fish/vendor_completions.d
 "$SMALLOC" --completion zsh >zsh/_smalloc
 "$SMALLOC" --completion fish >fish/fish/vendor_completions.d/smalloc.fish
 if command -v fish >/dev/null; then
-  in_fish() { HOME=$PWD XDG_DATA_DIRS=$PWD/fish fish -c "complete -C '$1'" | cut -f1 | sort | paste -sd " "; }
+  in_fish() { PATH=$(dirname "$SMALLOC"):$PATH HOME=$PWD XDG_DATA_DIRS=$PWD/fish fish -c "complete -C '$1'" | cut -f1 | sort | paste -sd " "; }
   is "$(in_fish 'smalloc tr')" "trace try"
   is "$(in_fish 'smalloc try --sh')" "--show-output"
   is "$(in_fish 'smalloc numa simulate --hor')" "--horizon"
@@ -55,7 +56,7 @@ zpty inner 'TERM=dumb zsh -f'
 zpty -w inner "PS1= ; fpath=($PWD/zsh \$fpath); autoload -U compinit; compinit -D -u; print rea''dy"
 zpty -r inner seen '*ready*'
 zpty -w -n inner "$1"$'\t\t'
-sleep 1
+sleep 3
 zpty -w -n inner $'\025exit\n'
 while zpty -r inner line; do print -r -- "$line"; done
 Z
