@@ -77,8 +77,9 @@ FormerSites::FormerSites(Module &M, FunctionAnalysisManager &FAM) : M(M) {
 }
 
 /// Returns the function that the callee of \p Call replaces, to be called with \p Type. Returns
-/// null if the callee is neither a thunk nor a second entry. Also if the linker has dropped that
-/// function, since all its calls go to its second entry: the metadata left a declaration.
+/// null if the callee is neither a thunk nor a second entry. Returns null as well if all calls of
+/// the function went to its second entry, and the linker has therefore dropped it: only its
+/// declaration is left, for the metadata.
 Function *FormerSites::originalOf(const CallBase &Call, FunctionType *Type) {
   auto *Thunk = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Thunk || Thunk->getFunctionType() != Call.getFunctionType())
@@ -105,21 +106,21 @@ void FormerSites::takeBackCall(CallBase &Call) {
     return;
   auto *Cell = dyn_cast<GlobalVariable>(
       Call.getArgOperand(Call.arg_size() - 1)->stripPointerCastsAndAliases());
-  // A cell that other modules may refer to (of an ODR function, or promoted by ThinLTO) stays as
-  // compiled.
   if (!Cell || Cell->getSection() != SMALLOC_CELLS_SECTION || !isDefinedHere(*Cell))
     return;
   GlobalVariable *Record = recordOf(*Cell);
-  if (!Cell->hasLocalLinkage()) {
-    if (const uint64_t Node = Record ? readSite(*Record).Node : 0)
+  if (!Record)
+    return;
+  const FunctionType *With = Call.getFunctionType();
+  FunctionType *Type = FunctionType::get(With->getReturnType(), With->params().drop_back(), false);
+  // A cell that other modules may refer to (of an ODR function, or promoted by ThinLTO) stays as
+  // compiled.
+  Function *Original = Cell->hasLocalLinkage() ? originalOf(Call, Type) : nullptr;
+  if (!Original) {
+    if (const uint64_t Node = readSite(*Record).Node)
       AsCompiled[&Call] = Node;
     return;
   }
-  const FunctionType *With = Call.getFunctionType();
-  FunctionType *Type = FunctionType::get(With->getReturnType(), With->params().drop_back(), false);
-  Function *Original = Record ? originalOf(Call, Type) : nullptr;
-  if (!Original)
-    return;
   SmallVector<Value *, 4> Arguments(drop_end(Call.args()));
   CallBase *New = callInstead(Call, {Type, Original}, Arguments,
                               Call.getAttributes().removeParamAttributes(

@@ -33,7 +33,7 @@ public:
   /// Replaces the old cells with the new ones and removes unused ones. Call it after the rewriting.
   void finish(const SiteCells &Cells);
   /// Returns the nodes of the sites that stay as compiled: of inline functions, whose cells other
-  /// modules may share.
+  /// modules may share, and in calls of functions that the linker has dropped.
   const KeptNodes &kept() const { return AsCompiled; }
   /// Returns the number of units in the module.
   unsigned units() const { return Units; }

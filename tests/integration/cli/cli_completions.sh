@@ -56,15 +56,10 @@ zpty inner 'TERM=dumb zsh -f'
 zpty -w inner "PS1= ; fpath=($PWD/zsh \$fpath); autoload -U compinit; compinit -D -u; print rea''dy"
 zpty -r inner seen '*ready*'
 zpty -w -n inner "$1"$'\t\t'
-sleep 3
-zpty -w -n inner $'\025exit\n'
-while zpty -r inner line; do print -r -- "$line"; done
+zpty -r inner seen "*$2*" # waits for it
 Z
-  timeout 60 zsh -f tab.zsh 'smalloc tr' >out
-  expect_match out '^trace +-- '
-  expect_match out '^try +-- '
-  timeout 60 zsh -f tab.zsh 'smalloc try --sh' >out
-  expect_match out 'smalloc try --show-output'
+  timeout 60 zsh -f tab.zsh 'smalloc tr' 'trace *-- *try *-- ' || fail "zsh does not complete to trace and try"
+  timeout 60 zsh -f tab.zsh 'smalloc try --sh' 'smalloc try --show-output' || fail "zsh does not complete --show-output"
 fi
 for shell in zsh fish; do
   expect_status 0 "$SMALLOC" --completion "$shell"

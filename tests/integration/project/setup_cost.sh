@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # setup_cost.py finds the packages of a commit's demo, and compares the costs of two demos. The
-# recorded costs are within their limits: half of the megabytes, and 0.35 of the time.
+# recorded packages are within their limit, half of the megabytes of the former demo.
 . "$(dirname "$0")/../support/lib.sh"
 command -v python3 >/dev/null || skip "no python3"
 python3 -B - "$SMALLOC_SOURCE" <<'PY' || fail "see above"
@@ -24,8 +24,6 @@ page = setup_cost.comparison(report)
 assert "| its processor seconds | 40 and 80 | 200 | 0.300 |" in page, page
 
 recorded = json.loads((source / "benchmarks" / "results" / "setup.json").read_text())
-against, share = recorded["against"], lambda key: sum(r[key] for r in against["runs"]) / len(against["runs"]) / against["demo"][key]
-assert recorded["packages"]["demo"]["download_mb"] <= 0.5 * against["packages"]["download_mb"], recorded["packages"]
-if "demo" in against:
-    assert share("seconds") <= 0.35 and share("cpu_seconds") <= 0.35, against
+now, then = recorded["packages"]["demo"], recorded["against"]["packages"]
+assert now["download_mb"] <= 0.5 * then["download_mb"], (now, then)
 PY
