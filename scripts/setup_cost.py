@@ -184,8 +184,12 @@ def main():
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     options.root = options.root.resolve()
-    if options.against:
-        options.against = git("rev-parse", "--short=7", options.against)
+    if not (options.root / "etc").is_dir():
+        parser.error(f"--root ({options.root}): no system there\nhint: debootstrap makes one: docs/evidence/setup.md")
+    try:
+        options.against = options.against and git("rev-parse", "--verify", "--short=7", options.against + "^{commit}")
+    except subprocess.CalledProcessError:
+        parser.error(f"--against ({options.against}): no such commit in this repository")
     report = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"schema": "smalloc.setup/1"}
     print(json.dumps(measure(report, options), indent=1))
     if not options.record:

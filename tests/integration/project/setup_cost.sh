@@ -27,3 +27,7 @@ recorded = json.loads((source / "benchmarks" / "results" / "setup.json").read_te
 now, then = recorded["packages"]["demo"], recorded["against"]["packages"]
 assert now["download_mb"] <= 0.5 * then["download_mb"], (now, then)
 PY
+expect_status 2 "$SMALLOC_SOURCE/scripts/setup_cost.py" demo --root ./nosuch
+expect_match err 'no system there'
+expect_status 2 "$SMALLOC_SOURCE/scripts/setup_cost.py" demo --root / --against nosuch
+expect_match err 'no such commit'
