@@ -40,7 +40,8 @@ for before in share/man ""; do
     cat "$SMALLOC_BUILD/tests/consumer/again.log" >&2
     exit 1
   }
-  left=$(find "$stage" 2>/dev/null | sort | tr '\n' ' ')
+  left=
+  [ ! -e "$stage" ] || left=$(find "$stage" | sort | tr '\n' ' ')
   [ "$left" = "${before:+$stage $stage/share $stage/share/man }" ] || { echo "FAIL: uninstall leaves $left" >&2; exit 1; }
   rm -rf "$stage"
 done
