@@ -8,6 +8,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
+#include "smalloc/core/helper_thread.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/process/cpu_time.h"
@@ -52,9 +53,7 @@ constexpr long kFillingQuarters = 12;
 /// growth, and later.
 constexpr long kFillingPauses = 8, kPauseTimesLook = 20;
 constexpr unsigned kIdleIntervals = 50;
-constexpr long kKeepingNs = 100000000; ///< pause while only unused memory is kept
-// A collapse needs little, but other libraries' thread-local storage is included.
-constexpr size_t kStackBytes = size_t{128} << 10;
+constexpr long kKeepingNs = 100000000;     ///< pause while only unused memory is kept
 constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
@@ -162,7 +161,7 @@ long next_pause(long pause, long used) {
 void look_ahead_of_fills() {
   long pause = kFillingNs, quarter = 2 * kFillingNs, rest = 0;
   uint64_t before = kLinux.now_ns();
-  while (rest < kRestNs) {
+  while (rest < kRestNs && !helper_must_end()) {
     long glance = kGlanceNs;
     if (pause <= glance)
       sleep_ns(pause);
@@ -186,7 +185,8 @@ void look_ahead_of_fills() {
   }
 }
 
-void *look(void *) {
+/// Looks until nothing is pending or kept, or the thread must end. False: it must not run at all.
+bool look_until_idle() {
   prctl(PR_SET_NAME, "smalloc");
   prctl(PR_SET_TIMERSLACK,
         1000UL); // for this thread: the default of 50 us is a third of a unit's fill time
@@ -195,8 +195,7 @@ void *look(void *) {
   // The program may have installed a filter for all threads since this one was created.
   if (filters_itself() ||
       (!g_agent.active() && syscall(SYS_close_range, 0U, ~0U, kCloseRangeUnshare) != 0)) {
-    g_state.store(State::kRefused, std::memory_order_release);
-    return nullptr;
+    return false;
   }
   unsigned idle = 0;
   long pause = kIntervalNs;
@@ -204,7 +203,7 @@ void *look(void *) {
   look_ahead_of_fills();
   uint32_t hurried = g_hurried.load();
   long glance = kGlanceNs;
-  while (!is_alone()) {
+  while (!helper_must_end() && !is_alone()) {
     const bool fills = wait_for_fill(pause, hurried, glance), hurries = g_hurried.load() != hurried;
     hurried = g_hurried.load();
     const bool keeps = give_back();
@@ -234,35 +233,33 @@ void *look(void *) {
       pause = kIntervalNs;
     }
   }
-  g_state.store(State::kNone, std::memory_order_release);
-  // A unit that became pending, or memory kept, just now has seen a running thread.
-  if ((anything_pending() || g_work->give_back()) && !is_alone())
-    promotion_thread_wake(*g_work);
-  return nullptr;
+  return true;
 }
 
-bool create() {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0)
-    return false;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  pthread_t thread;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  const bool ok = pthread_create(&thread, &attributes, look, nullptr) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return ok;
+void look() {
+  for (;;) {
+    const bool may_run = look_until_idle();
+    g_state.store(may_run ? State::kNone : State::kRefused, std::memory_order_release);
+    // A unit that became pending, or memory kept, just now has seen a running thread. From here on
+    // a fork does not wait for this thread, so it takes no lock.
+    State none = State::kNone;
+    if (!may_run || helper_must_end() || !(anything_pending() || g_work->keeps()) || is_alone() ||
+        !g_state.compare_exchange_strong(none, State::kRunning, std::memory_order_acq_rel))
+      return;
+  }
 }
 
 } // namespace
 
-void promotion_thread_wake(const PromotionWork &work) {
+void promotion_thread_wake(const PromotionWork &work, bool calls_malloc) {
   State seen = State::kNone;
-  if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel))
+  if (!g_state.compare_exchange_strong(seen, State::kRunning, std::memory_order_acq_rel)) {
+    if (calls_malloc && seen == State::kRunning && helper_is_bare()) {
+      replace_bare_helper();
+      promotion_thread_hurry();
+    }
     return;
+  }
   if (filters_itself()) { // a filter installed since the heaps started
     g_state.store(State::kRefused, std::memory_order_release);
     return;
@@ -270,10 +267,11 @@ void promotion_thread_wake(const PromotionWork &work) {
   int saved = errno;
   g_work = &work;
   set_alone_with_helper(promotion_thread_pauses_for_fork);
-  bool created = false; // creation needs 3 KiB of stack
-  on_own_stack([&] { created = create(); });
-  if (!created)
-    g_state.store(State::kRefused, std::memory_order_release);
+  auto start = ThreadStart::kRefused; // creation needs 3 KiB of stack
+  on_own_stack([&] { start = start_helper_thread(look, calls_malloc); });
+  if (start != ThreadStart::kStarted)
+    g_state.store(start == ThreadStart::kBusy ? State::kNone : State::kRefused,
+                  std::memory_order_release);
   errno = saved;
 }
 
@@ -287,12 +285,12 @@ void promotion_thread_hurry() {
   syscall(SYS_futex, &g_hurried, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-bool promotion_thread_pauses_for_fork() {
+bool promotion_thread_pauses_for_fork(bool one_known) {
   if (g_state.load(std::memory_order_acquire) != State::kRunning)
     return false;
   if (g_paused.load()) // set by an earlier handler of this fork
     return true;
-  const unsigned threads = thread_count();
+  const unsigned threads = one_known ? 2 : thread_count();
   if (threads == 0 || threads > 2)
     return false;
   // A look takes about 20 us, with a collapse longer. Giving memory back takes milliseconds, and
@@ -309,6 +307,10 @@ bool promotion_thread_is_paused() { return g_paused.load(std::memory_order_relax
 
 bool promotion_thread_is_inside() { return g_inside.load(); }
 
+void promotion_thread_forbid() { forbid_bare_helper(promotion_thread_hurry); }
+
+void promotion_thread_allow() { allow_bare_helper(); }
+
 void promotion_thread_resume() { g_paused.store(false); }
 
 void promotion_thread_forget() {
@@ -317,6 +319,7 @@ void promotion_thread_forget() {
   g_paused.store(false);
   g_naps.store(false);
   g_gives_back.store(false);
+  forget_helper_thread();
 }
 
 } // namespace smalloc

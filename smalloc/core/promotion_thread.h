@@ -2,8 +2,8 @@
 //
 // promotion_thread.h starts and stops the helper thread. It runs while units wait for promotion. It
 // gives superpages ahead of a fill (heap:auto), or promotes by time (promoter:thread). A second
-// thread has costs: some system calls are refused to processes with threads, and glibc then takes
-// its locks. So heap:auto starts it only with 32 MiB of big objects.
+// thread has costs: some system calls are refused to processes with threads. So heap:auto starts it
+// only with 32 MiB of big objects.
 #ifndef SMALLOC_CORE_PROMOTION_THREAD_H
 #define SMALLOC_CORE_PROMOTION_THREAD_H
 
@@ -16,14 +16,16 @@ struct PromotionWork {
   void (*promote_by_time)();
   /// Gives unused memory back that was kept for long enough. True: some is still kept, or may be.
   bool (*give_back)();
+  bool (*keeps)(); ///< true if unused memory is kept; takes no lock
 };
 /// True while the thread runs, or starts.
 bool promotion_thread_runs();
 /// Starts the thread unless it runs or could not be created. It looks 50 times a second, more often
 /// while an object is being filled. It ends when nothing has been pending or kept for a second, or
-/// when the program's threads have ended. All signals are blocked in it. Callable from any thread;
-/// keeps errno. `work` must stay valid.
-void promotion_thread_wake(const PromotionWork &work);
+/// when the program's threads have ended. All signals are blocked in it. `calls_malloc`: the work
+/// calls the program's malloc, which a bare thread must not (helper_thread.h). Callable from any
+/// thread; keeps errno. `work` must stay valid.
+void promotion_thread_wake(const PromotionWork &work, bool calls_malloc);
 /// Ends the thread's present pause, if it runs: it should see the fill of a new object from the
 /// beginning. Callable from any thread; keeps errno. Costs one system call while the thread sleeps,
 /// none otherwise.
@@ -31,8 +33,13 @@ void promotion_thread_hurry();
 /// Pauses the thread before a fork. True if the process has no thread beside the caller and this
 /// one. Then no look begins until promotion_thread_resume(), and a running look has ended.
 /// Exception: it waits for a lock that the forking thread itself holds (a signal handler that
-/// forks). Reads /proc.
-bool promotion_thread_pauses_for_fork();
+/// forks). `one_known`: the C library knows one thread. Otherwise it reads /proc.
+bool promotion_thread_pauses_for_fork(bool one_known);
+/// Ends the thread before the process changes its credentials, and lets none start until
+/// promotion_thread_allow(). The C library changes those of the threads it knows; a bare thread is
+/// none of them (bare_thread.h). Waits for a running look, at most for a second. Keeps errno.
+void promotion_thread_forbid();
+void promotion_thread_allow();
 /// True while a fork has paused the thread.
 bool promotion_thread_is_paused();
 /// True while the helper thread is inside a look. A child forked then inherits the locks that the

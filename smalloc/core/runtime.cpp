@@ -205,7 +205,7 @@ void Runtime::configure_small_heaps() {
     return g_runtime.big_.make_room_for(worth, wanted);
   };
   small.note_growth = [](uint64_t bytes) { g_runtime.make_room_beside_heap(bytes); };
-  small.may_keep = [] { return g_runtime.keeps_unused(); };
+  small.may_keep = [] { return g_runtime.may_keep(); };
   g_small.configure(region_, small);
   NodeHeaps::Config by_node;
   by_node.topology = [] { return g_placement.topology(); };

@@ -232,6 +232,8 @@ public:
   bool watches_fills() const;
   bool give_back_idle();
   bool keeps_unused() const;
+  bool may_keep() const;
+  bool may_keep_top() const;
   void make_room_beside_heap(uint64_t bytes);
   /// True if a request without a site, of usual alignment, may go to jemalloc without another test
   /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come

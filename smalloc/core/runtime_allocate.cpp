@@ -238,7 +238,7 @@ void Runtime::look_at_joining_heap(smalloc_cell *cell, const void *p, size_t byt
   if (future_lock() == FutureLock::kNone && options_.pages != PageBacking::kBase &&
       !options_.budget_bytes && !options_.budget_percent && region_.thp_allowed()) {
     t_small.other_arena =
-        !joining_heap_.look(kLinux, {p, bytes, cell && is_written(cell), requested}, keeps_unused(),
+        !joining_heap_.look(kLinux, {p, bytes, cell && is_written(cell), requested}, may_keep_top(),
                             {g_next.malloc, g_next.free, g_next.top_bytes});
     publish_joining_heap();
   } else if (bytes <= JoiningHeap::kMostCachedBytes) { // rows lie there for their layout

@@ -86,7 +86,8 @@ static bool looks_now() {
 
 static constexpr PromotionWork kPromotionWork = {
     [] { return g_runtime.watches_fills(); }, [](bool all) { return g_runtime.look_ahead(all); },
-    [] { g_runtime.promote_by_time(); }, [] { return g_runtime.give_back_idle(); }};
+    [] { g_runtime.promote_by_time(); }, [] { return g_runtime.give_back_idle(); },
+    [] { return g_runtime.keeps_unused(); }};
 
 /// Starts the helper thread if it is not running and has work. It has work under promoter:thread,
 /// under heap:auto with objects watched while they fill, with a large heap of malloc whose free top
@@ -107,7 +108,7 @@ void Runtime::wake_helper() {
   if (follows)
     outgrown_.store(true, std::memory_order_relaxed);
   if (watches || mends || follows || rows || options_.promoter == Promoter::kThread)
-    promotion_thread_wake(kPromotionWork);
+    promotion_thread_wake(kPromotionWork, /*calls_malloc=*/keeps);
   if (watches && big_.watch_begun())
     promotion_thread_hurry();
 }

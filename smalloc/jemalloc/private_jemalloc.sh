@@ -7,6 +7,7 @@
 # - libsmalloc maps its memory (jesys_mmap), so none of its pages is outside libsmalloc's range.
 # - It does not read the user's MALLOC_CONF, which is for the user's own jemalloc.
 # - It locks around fork only when libsmalloc calls for it.
+# - Its mutexes are libsmalloc's own: the helper thread is no thread for the C library.
 # - Profiling's needs (libm, the unwinder) are cut off.
 # - The errno that it sets when libsmalloc's hooks refuse memory is not the program's.
 # The code of an allocation comes first in the archive, the code of statistics and profiling last:
@@ -20,7 +21,8 @@ trap 'rm -rf "$dir"' EXIT
 nm -g --defined-only "$in" 2>/dev/null | awk '$2 ~ /[TBDVW]/ {print $3}' |
   grep -vE '^(_?je_|jemalloc_|_Z|DW)' | sort -u | awk '{print $1, "jepriv_" $1}' >"$dir/names"
 for name in mmap munmap madvise mprotect sbrk secure_getenv readlink log exp round _Unwind_Backtrace _Unwind_GetIP \
-  __errno_location pthread_atfork syscall; do
+  __errno_location pthread_atfork pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock \
+  pthread_setspecific syscall; do
   echo "$name jesys_$name" >>"$dir/names"
 done
 # Inner functions: those by which libsmalloc reports passed time (small_decay.cpp), and those behind

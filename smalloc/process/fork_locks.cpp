@@ -32,7 +32,7 @@ struct Handlers {
 // constructor would undo it.
 constinit Handlers g_handlers[kMostForkLocks];
 constinit std::atomic<unsigned> g_count{0};
-constinit std::atomic<bool (*)()> g_alone_with_helper{nullptr};
+constinit std::atomic<bool (*)(bool)> g_alone_with_helper{nullptr};
 
 template <unsigned k> void prepare() {
   auto *const take = g_handlers[k].prepare.load(std::memory_order_acquire);
@@ -78,13 +78,12 @@ void unlock_streams(bool in_child) {
 }
 
 bool fork_needs_locks() {
-  if (&__libc_single_threaded && __libc_single_threaded)
-    return false;
+  const bool one_known = &__libc_single_threaded && __libc_single_threaded;
   auto *const alone = g_alone_with_helper.load(std::memory_order_acquire);
-  return !alone || !alone();
+  return !(alone && alone(one_known)) && !one_known;
 }
 
-void set_alone_with_helper(bool (*alone)()) {
+void set_alone_with_helper(bool (*alone)(bool one_known)) {
   g_alone_with_helper.store(alone, std::memory_order_release);
 }
 

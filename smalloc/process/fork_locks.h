@@ -14,8 +14,9 @@ namespace smalloc {
 /// thread of the program does not count (set_alone_with_helper()).
 bool fork_needs_locks();
 /// Registers `alone`, which returns true if the calling thread's only other thread is a helper of
-/// libsmalloc. The helper then does nothing until the fork is over.
-void set_alone_with_helper(bool (*alone)());
+/// libsmalloc. The helper then does nothing until the fork is over. `one_known`: the C library
+/// knows of one thread only; the helper may be a thread that it does not know (bare_thread.h).
+void set_alone_with_helper(bool (*alone)(bool one_known));
 /// Registers pthread_atfork handlers in advance for the locks that lock_at_fork() will add.
 /// Handlers that other code registers later run while libsmalloc's locks are free: their prepare
 /// handlers run before libsmalloc's, the others after. (A library may take its own lock there, or

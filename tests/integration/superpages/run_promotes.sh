@@ -78,6 +78,7 @@ cat >refuse.c <<'C'
 #include <errno.h>
 #include <pthread.h>
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p) { return EAGAIN; }
+int clone(int (*f)(void *), void *stack, int flags, void *p, ...) { errno = EAGAIN; return -1; }
 C
 "${CC:-cc}" -shared -fPIC -O1 -w refuse.c -o refuse.so
 expect_status 0 timeout 100 env LD_PRELOAD="$tmp/refuse.so" SMALLOC_CONF=populate:always,promoter:thread "$SMALLOC" run -- ./walk calls

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bare_thread.cpp maps a guard page, a stack and thread-local storage in one piece, once per
+// process, and starts the thread by clone(2). The storage has the layout of the creating thread's:
+// the blocks of all images that lie at fixed distances from the thread pointer (static TLS), with
+// their initial contents, and glibc's record of the thread. Of the record the bare thread needs its
+// own address, the canary of the stack protector, and the thread's number. The last one is what
+// glibc's recursive locks compare; the kernel knows where it lies, since it clears it at the
+// thread's end (prctl PR_GET_TID_ADDRESS, or a search for it).
+#include "smalloc/process/bare_thread.h"
+#include "smalloc/base/keep_errno.h"
+#include "smalloc/os/own_madvise.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// Sanitizers keep their own state of every thread, and see only threads from pthread_create.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SMALLOC_BARE_THREADS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define SMALLOC_BARE_THREADS 0
+#endif
+#endif
+#ifndef SMALLOC_BARE_THREADS
+#if defined(__x86_64__) && !defined(SMALLOC_STATIC)
+#define SMALLOC_BARE_THREADS 1
+#else
+#define SMALLOC_BARE_THREADS 0
+#endif
+#endif
+
+#if SMALLOC_BARE_THREADS
+extern "C" {
+extern const ptrdiff_t __rseq_offset __attribute__((weak)); // glibc 2.35
+// A sanitizer keeps its own state of every thread, and sees only threads from pthread_create.
+void __asan_init() __attribute__((weak));
+void __tsan_init() __attribute__((weak));
+void __msan_init() __attribute__((weak));
+void __hwasan_init() __attribute__((weak));
+}
+#endif
+
+namespace smalloc {
+
+#if SMALLOC_BARE_THREADS
+namespace {
+
+constexpr size_t kGuardBytes = 4096, kStackBytes = size_t{128} << 10;
+/// glibc's record of a thread begins at the thread pointer (2,304 bytes in glibc 2.36). Static TLS
+/// lies below it; a program with more than kMostStaticBytes gets no bare thread.
+constexpr size_t kRecordBytes = 4096, kMostStaticBytes = size_t{4} << 20;
+/// Room for the static TLS of libraries that are loaded later: glibc's reserve is 1,664 bytes.
+constexpr size_t kReservedBytes = 4096, kStaticAlignment = 4096;
+/// The record's first words: the thread pointer itself, the canary, the key of stored pointers.
+constexpr size_t kHeadBytes = 0x50, kTidSearchFrom = 0x80, kTidSearchBytes = 0x800;
+
+struct BareThread {
+  char *memory = nullptr;  ///< mapped_bytes(); kept until the process ends
+  size_t static_bytes = 0; ///< of thread-local storage below the thread pointer
+  bool refused = false;
+  pid_t *tid = nullptr; ///< in glibc's record: the running thread's number, 0 after its end
+  pid_t process = 0;    ///< whose thread it is
+  void (*body)() = nullptr;
+  /// The creator's tables of isdigit() and the like, which strtol uses. glibc sets them at the
+  /// start of each of its threads.
+  const unsigned short *classes = nullptr;
+  const int *lower = nullptr, *upper = nullptr;
+
+  char *stack_end() const { return memory + kGuardBytes + kStackBytes; }
+  char *thread_pointer() const { return stack_end() + static_bytes; }
+  size_t mapped_bytes() const { return kGuardBytes + kStackBytes + static_bytes + kRecordBytes; }
+};
+constinit BareThread g_thread;
+
+char *own_thread_pointer() { return static_cast<char *>(__builtin_thread_pointer()); }
+
+/// True in a program that was built with a sanitizer.
+bool is_sanitized() { return __asan_init || __tsan_init || __msan_init || __hwasan_init; }
+
+/// Returns where the calling thread's number lies in glibc's record, as a distance from its thread
+/// pointer. 0: unknown.
+size_t tid_distance() {
+  const char *const record = own_thread_pointer();
+  const auto tid = static_cast<pid_t>(syscall(SYS_gettid));
+  const auto holds_tid = [&](size_t at) { return memcmp(record + at, &tid, sizeof tid) == 0; };
+  int *address = nullptr;
+  if (prctl(PR_GET_TID_ADDRESS, &address) == 0 && address) {
+    const auto at = static_cast<size_t>(reinterpret_cast<char *>(address) - record);
+    return at < kRecordBytes - sizeof tid && holds_tid(at) ? at : 0;
+  }
+  size_t found = 0;
+  for (size_t at = kTidSearchFrom; at < kTidSearchBytes; at += sizeof tid)
+    if (holds_tid(at)) {
+      if (found) // another number, a process id for instance, that is the same
+        return 0;
+      found = at;
+    }
+  return found;
+}
+
+/// Calls `visit(distance, segment, contents)` for the static TLS of each image: it begins at
+/// `distance` below the thread pointer.
+template <class Visit> void for_each_static_tls(Visit visit) {
+  const auto image = [](dl_phdr_info *info, size_t size, void *data) {
+    if (size < offsetof(dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data ||
+        !info->dlpi_tls_data)
+      return 0;
+    // Storage without a fixed place lies anywhere: above the thread pointer, or far below it.
+    const auto distance = own_thread_pointer() - static_cast<char *>(info->dlpi_tls_data);
+    for (unsigned i = 0; i < info->dlpi_phnum && distance > 0; i++)
+      if (const ElfW(Phdr) &segment = info->dlpi_phdr[i]; segment.p_type == PT_TLS)
+        (*static_cast<Visit *>(data))(
+            static_cast<size_t>(distance), segment,
+            reinterpret_cast<const void *>(info->dlpi_addr + segment.p_vaddr));
+    return 0;
+  };
+  dl_iterate_phdr(image, &visit);
+}
+
+/// Copies the head of glibc's record. Words that hold the thread's own address get the new one. The
+/// table of storage without a fixed place (the second word) stays empty: libsmalloc has none.
+void copy_head(char *to) {
+  const char *const from = own_thread_pointer();
+  constexpr size_t kWord = sizeof(uintptr_t), kTableOfOthers = kWord;
+  for (size_t at = 0; at < kHeadBytes; at += kWord) {
+    uintptr_t word;
+    memcpy(&word, from + at, kWord);
+    if (at == kTableOfOthers)
+      word = 0;
+    else if (word == reinterpret_cast<uintptr_t>(from))
+      word = reinterpret_cast<uintptr_t>(to);
+    memcpy(to + at, &word, kWord);
+  }
+  // The kernel does not keep this thread's processor there: -1 makes sched_getcpu() ask it.
+  constexpr ptrdiff_t kProcessorOfRseq = 4;
+  const int unregistered = -1;
+  if (&__rseq_offset && __rseq_offset > 0)
+    memcpy(to + __rseq_offset + kProcessorOfRseq, &unregistered, sizeof unregistered);
+}
+
+/// Bytes from the lowest static TLS to the thread pointer; 0: too many.
+size_t static_tls_bytes() {
+  size_t farthest = 0;
+  for_each_static_tls([&](size_t distance, const ElfW(Phdr) &, const void *) {
+    if (distance <= kMostStaticBytes)
+      farthest = distance > farthest ? distance : farthest;
+  });
+  // What the thread uses is libsmalloc's and the C library's.
+  const auto is_within = [&](const void *p) {
+    return static_cast<size_t>(own_thread_pointer() - static_cast<const char *>(p)) <= farthest;
+  };
+  if (!is_within(&t_own_madvise) || !is_within(&errno))
+    return 0;
+  return (farthest + kReservedBytes + kStaticAlignment - 1) / kStaticAlignment * kStaticAlignment;
+}
+
+bool prepare() {
+  if (g_thread.memory || g_thread.refused)
+    return !g_thread.refused;
+  g_thread.refused = true;
+  const size_t tid_at = tid_distance();
+  g_thread.static_bytes = static_tls_bytes();
+  if (!tid_at || !g_thread.static_bytes)
+    return false;
+  void *const memory = mmap(nullptr, g_thread.mapped_bytes(), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  if (mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
+    munmap(memory, g_thread.mapped_bytes());
+    return false;
+  }
+  g_thread.memory = static_cast<char *>(memory);
+  for_each_static_tls([](size_t distance, const ElfW(Phdr) & segment, const void *contents) {
+    if (distance <= g_thread.static_bytes && segment.p_filesz <= distance)
+      memcpy(g_thread.thread_pointer() - distance, contents, segment.p_filesz);
+  });
+  copy_head(g_thread.thread_pointer());
+  g_thread.tid = reinterpret_cast<pid_t *>(g_thread.thread_pointer() + tid_at);
+  g_thread.refused = false;
+  return true;
+}
+
+pid_t running_tid() { return g_thread.tid ? __atomic_load_n(g_thread.tid, __ATOMIC_ACQUIRE) : 0; }
+
+int run(void *) {
+  *__ctype_b_loc() = g_thread.classes;
+  *__ctype_tolower_loc() = g_thread.lower;
+  *__ctype_toupper_loc() = g_thread.upper;
+  g_thread.body();
+  return 0; // clone(2)'s wrapper then ends this thread, not the process
+}
+
+} // namespace
+
+ThreadStart start_bare_thread(void (*body)()) {
+  KeepErrno keep;
+  if (is_sanitized() || !prepare())
+    return ThreadStart::kRefused;
+  if (running_tid() != 0)
+    return ThreadStart::kBusy;
+  g_thread.process = getpid();
+  g_thread.body = body;
+  g_thread.classes = *__ctype_b_loc();
+  g_thread.lower = *__ctype_tolower_loc();
+  g_thread.upper = *__ctype_toupper_loc();
+  // The flags of pthread_create, which the filters of containers expect.
+  const int started =
+      clone(run, g_thread.stack_end(),
+            CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
+            nullptr, g_thread.tid, g_thread.thread_pointer(), g_thread.tid);
+  return started != -1 ? ThreadStart::kStarted : ThreadStart::kRefused;
+}
+
+bool is_bare_thread() {
+  return g_thread.memory && own_thread_pointer() == g_thread.thread_pointer();
+}
+
+bool bare_thread_has_ended() {
+  // A child of vfork or of a direct system call sees the record of its parent's thread.
+  return running_tid() == 0 || g_thread.process != getpid();
+}
+
+bool wait_for_bare_thread(long ns) {
+  KeepErrno keep;
+  timespec from;
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  for (;;) {
+    const pid_t tid = running_tid();
+    if (bare_thread_has_ended())
+      return true;
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const long left = ns - ((now.tv_sec - from.tv_sec) * 1000000000L + now.tv_nsec - from.tv_nsec);
+    if (left <= 0)
+      return false;
+    constexpr long kStep = 1000000; // the wake-up is lost if another waiter takes it
+    const timespec pause = {0, left < kStep ? left : kStep};
+    syscall(SYS_futex, g_thread.tid, FUTEX_WAIT, tid, &pause, nullptr, 0);
+  }
+}
+
+void forget_bare_thread() { g_thread = BareThread{}; }
+
+#else
+ThreadStart start_bare_thread(void (*)()) { return ThreadStart::kRefused; }
+bool is_bare_thread() { return false; }
+bool bare_thread_has_ended() { return true; }
+bool wait_for_bare_thread(long) { return true; }
+void forget_bare_thread() {}
+#endif
+
+} // namespace smalloc
