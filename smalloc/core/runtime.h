@@ -425,6 +425,7 @@ private:
   uint64_t elapsed_ns() const;
   SMALLOC_COLD uint64_t promised_to_small(uint64_t live_bytes);
   SMALLOC_COLD void promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t counted_ns = 0);
+  void promote_early_objects();
   bool locks_come_free();
   void promote_mapped(const void *p, uint64_t misses);
 

@@ -27,6 +27,7 @@ constexpr uint64_t kSmallTouch = 4096; ///< a promotion point with fewer misses 
 /// No loop runs that long. The count of an inner loop that does not run may be negative, modulo
 /// 2^64, and counts as none.
 constexpr uint64_t kMostMisses = uint64_t{1} << 56;
+constexpr uint64_t kEarlyLiveBytes = uint64_t{8} << 20;
 constexpr unsigned kTouchesPerLook = 4096;
 /// Time between two looks of a thread at batches. Batches of short loops come every microsecond,
 /// which is the cost of a look.
@@ -55,7 +56,19 @@ void Runtime::promote_small(SmallPages &pages, uint64_t credit_ns, uint64_t coun
     wake_helper();
   pages.earn_time();
   pages.promote(price_, max_of(kPauseNs, credit_ns), options_.promote == PromotePolicy::kEager);
+  if (&pages == &g_small.main_pages() && !pages.pending() && pages.live_bytes() >= kEarlyLiveBytes)
+    promote_early_objects();
   publish_sites();
+}
+
+/// Collapses what the process had requested while it was small. A program's first objects may be
+/// its hottest: the upper levels of a tree.
+void Runtime::promote_early_objects() {
+  if (serves_process() && future_lock() == FutureLock::kNone && !options_.budget_bytes &&
+      !options_.budget_percent && options_.pages != PageBacking::kBase && region_.thp_allowed() &&
+      g_small.main_pages().pay_for(price_,
+                                   [] { return g_runtime.joining_heap_.collapse_early(kLinux); }))
+    publish_joining_heap();
 }
 
 /// Records the superpages of big objects that have lost some to other objects, or got some while

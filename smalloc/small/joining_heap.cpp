@@ -281,6 +281,29 @@ void JoiningHeap::give_late(const OsHooks &os, FirstTouchCost &cost, uintptr_t l
   }
 }
 
+bool JoiningHeap::collapse_early(const OsHooks &os) {
+  if (early_ == kMostEarly || !lock_.try_lock())
+    return false;
+  const uintptr_t end = first_ ? first_ : reinterpret_cast<uintptr_t>(sbrk(0));
+  bool collapsed = false;
+  while (!collapsed && early_ < kMostEarly) {
+    auto *unit =
+        reinterpret_cast<char *>(align_down(end, kSuperpageBytes) - ++early_ * kSuperpageBytes);
+    constexpr size_t kNearlyAll = kPagesPerUnit - kPagesPerUnit / 16;
+    if (os.resident_pages(unit, kSuperpageBytes) < kNearlyAll)
+      early_ = kMostEarly; // below the start of the heap
+    else
+      collapsed = os.collapse(unit, kSuperpageBytes) == 0;
+  }
+  if (collapsed) {
+    filled_superpages_.add();
+    superpages_now_.add();
+    peak_superpages_.raise(superpages_now_.get());
+  }
+  lock_.unlock();
+  return collapsed;
+}
+
 unsigned JoiningHeap::look_ahead(const OsHooks &os, FirstTouchCost &cost) {
   if (!waits() || !lock_.try_lock())
     return 0;

@@ -89,6 +89,9 @@ public:
   /// gives superpages ahead of it. Returns how many sixteenths of a unit the program has filled
   /// since the last call. For the helper thread.
   unsigned look_ahead(const OsHooks &os, FirstTouchCost &cost);
+  /// Collapses one filled unit below what look() has followed so far. It holds the process' first
+  /// objects, from the time in which it was small. False: there is none, or no longer.
+  bool collapse_early(const OsHooks &os);
   /// Returns how many superpages of the heap the program was seen to fill, in the whole run, and at
   /// most at one time. A trim ends those above the new end.
   uint64_t filled_superpages() const { return filled_superpages_.get(); }
@@ -167,7 +170,9 @@ private:
   /// filled before malloc trimmed it.
   uintptr_t filled_from_ = 0, filled_end_ = 0, trusted_from_ = 0, trusted_end_ = 0;
   Counter filled_superpages_, superpages_now_, peak_superpages_;
-  unsigned late_looks_ = 0;  ///< of look_ahead() since the last trim
+  unsigned late_looks_ = 0;                 ///< of look_ahead() since the last trim
+  static constexpr unsigned kMostEarly = 4; ///< units of a process that was small
+  unsigned early_ = 0;                      ///< of these, how many were examined
   unsigned dense_trims_ = 0; ///< consecutive trims of memory that the program had filled
   /// Trims after which what was filled is trusted: the program may use less of the next rows.
   static constexpr unsigned kTellingTrims = 2;

@@ -200,6 +200,9 @@ char *SmallPages::grow(size_t bytes, size_t alignment, unsigned heaps_sharing, b
     for (size_t i = 0; i < units; i++)
       area->units[first + i].superpage = true;
     region_->counters().superpages_at_first_touch.add(units);
+    // For the first units, on base pages: they hold the first objects, which may be the hottest.
+    if (pending() || config_.probes_double)
+      earn(units * kGrowthCreditNs);
     return p;
   }
   p = region_->grow(areas_[0].slice, units * kSuperpageBytes, max_of(alignment, kSuperpageBytes));
@@ -511,6 +514,25 @@ void SmallPages::promote(Price &price, uint64_t pause_ns, bool eager) {
   if (funded && pending()) // the pause was over: a later call continues
     due_.store(true, std::memory_order_relaxed);
   promotion_lock_.unlock();
+}
+
+bool SmallPages::pay_for(Price &price, bool (*collapse)()) {
+  if (!promotion_lock_.try_lock())
+    return false;
+  ledger_.earn(earned_ns_.exchange(0, std::memory_order_relaxed));
+  bool collapsed = false;
+  if (ledger_.covers(price.ns()) && affordable(price.ns())) {
+    const auto now = [&] {
+      return config_.thread_cpu_ns ? config_.thread_cpu_ns() : region_->os().now_ns();
+    };
+    const uint64_t began = now();
+    collapsed = collapse();
+    const uint64_t took = now() - began;
+    ledger_.pay(took);
+    paid_ns_ += took;
+  }
+  promotion_lock_.unlock();
+  return collapsed;
 }
 
 UnitIndex SmallPages::promote_all(Price &price) {

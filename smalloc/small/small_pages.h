@@ -101,6 +101,9 @@ public:
   /// True while the credit covers at least one collapse.
   bool due() const { return due_.load(std::memory_order_relaxed); }
   void promote(Price &price, uint64_t pause_ns, bool eager);
+  /// Calls `collapse`, which collapses a superpage outside of the heap, if the heap's credit pays
+  /// for it. False: it does not, or `collapse` has returned false.
+  bool pay_for(Price &price, bool (*collapse)());
   /// Collapses every unit that is dense enough, at any cost. Returns how many units are superpages
   /// now. For freezing.
   UnitIndex promote_all(Price &price);

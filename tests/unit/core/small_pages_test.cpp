@@ -177,6 +177,50 @@ TEST_F(SmallPagesTest, TheProcessMallocHasSuperpagesEarlierAndFewerProbes) {
     EXPECT_TRUE(process.check_invariants());
   }
 }
+// A program's first objects lie in the first units, on base pages. Without requests beyond the
+// thread's cache only the heap's growth shows that the program runs on.
+TEST_F(SmallPagesTest, GrowthOnSuperpagesPaysForTheFirstUnits) {
+  SmallPages process;
+  start_as_process_malloc(process);
+  const auto grow = [&] {
+    char *p = process.grow(kSuperpageBytes, kBasePageBytes, 1);
+    process.commit(p, kSuperpageBytes);
+    return p;
+  };
+  char *first = grow();
+  ASSERT_EQ(region.slice_of(first), Slice::kSmallBase);
+  process.promote(price, UINT64_MAX, false);
+  EXPECT_TRUE(FakeOs::collapsed.empty());
+  for (int i = 0; i < 4; i++)
+    grow();
+  EXPECT_TRUE(process.due());
+  process.promote(price, UINT64_MAX, false);
+  ASSERT_FALSE(FakeOs::collapsed.empty());
+  EXPECT_EQ(*FakeOs::collapsed.begin(), first);
+}
+// What is collapsed outside of the heap is paid by the same credit.
+TEST_F(SmallPagesTest, PaysForACollapseElsewhereOnlyWithCredit) {
+  static unsigned calls;
+  static bool result;
+  calls = 0;
+  result = true;
+  const auto collapse = [] {
+    calls++;
+    FakeOs::clock_ns += 1500000;
+    return result;
+  };
+  pages.lower_reach(0);
+  EXPECT_FALSE(pages.pay_for(price, collapse));
+  EXPECT_EQ(calls, 0u);
+  pages.earn(2000000);
+  EXPECT_TRUE(pages.pay_for(price, collapse));
+  EXPECT_FALSE(pages.pay_for(price, collapse)); // the credit is used up
+  EXPECT_EQ(calls, 1u);
+  pages.earn(2000000);
+  result = false;
+  EXPECT_FALSE(pages.pay_for(price, collapse));
+  EXPECT_EQ(calls, 2u);
+}
 TEST_F(SmallPagesTest, TheLastProbesDecideWhetherTheyAreEveryEighthOrDouble) {
   SmallPages process;
   start_as_process_malloc(process);
