@@ -209,7 +209,9 @@ void KeyNames::FlowCollector::addWrappers() {
 
 /// Adds the flows between the keys of virtual functions, variables and members.
 void KeyNames::FlowCollector::addRelations() {
-  Keys.relateTables([&](uint64_t From, uint64_t To) { emit(OfKeys, From, To, 0); });
+  auto Emit = [&](uint64_t From, uint64_t To) { emit(OfKeys, From, To, 0); };
+  Keys.relateTables(Emit);
+  Keys.relateBindings(Emit);
   // A block's contents and its places' pointers flow into each other.
   for (auto &[Object, Place] : Keys.Places)
     for (uint64_t Key : Place.Block ? ArrayRef(Place.Pointers) : ArrayRef<uint64_t>()) {

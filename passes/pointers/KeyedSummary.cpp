@@ -94,6 +94,8 @@ SmallVector<uint64_t, 2> KeyNames::namesOfArgument(const CallBase &Call, unsigne
       Keys.push_back(argumentKey(*Reached, K));
   if (const uint64_t Virtual = virtualKeyOf(Call, static_cast<int>(K)))
     Keys.push_back(Virtual);
+  if (const uint64_t Bound = boundKeyOf(Call, K))
+    Keys.push_back(Bound);
   for (KeyRoot Place : rootsOf(Call.getCalledOperand()))
     if (!Place.Contents)
       Keys.push_back(throughKey(Place.Key, K));

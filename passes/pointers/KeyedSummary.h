@@ -102,6 +102,10 @@ private:
   uint64_t objectKey(const llvm::GlobalVariable &Table);
   uint64_t objectKeyOf(const llvm::StoreInst &Store);
   void relateTables(llvm::function_ref<void(uint64_t From, uint64_t To)> Emit);
+  uint64_t boundKey(llvm::StringRef Type, uint64_t Slot, unsigned Argument, unsigned Arguments);
+  uint64_t boundKeyOf(const llvm::CallBase &Call, unsigned Argument);
+  static bool isBoundType(const llvm::Value *Stored);
+  void relateBindings(llvm::function_ref<void(uint64_t From, uint64_t To)> Emit);
   uint64_t globalKey(const llvm::GlobalVariable &G, int64_t Offset);
   uint64_t blockKey(const llvm::Value &Object);
   std::pair<uint64_t, uint64_t> memberBlocks(const llvm::Value *Address, const llvm::CallBase &Call,

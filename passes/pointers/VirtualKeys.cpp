@@ -73,16 +73,18 @@ uint64_t KeyNames::virtualKey(StringRef Class, uint64_t Slot, int Argument) {
   });
 }
 
-/// Returns the key of objects whose table is \p Table.
+/// Returns the key of objects whose table, or Fortran's description of their type, is \p Table.
 uint64_t KeyNames::objectKey(const GlobalVariable &Table) {
   return key("object of " + Table.getName() + ownOf(Table),
              [&] { return "object of " + Table.getName().str(); });
 }
 
-/// Returns the key of the object whose table \p Store sets, as a constructor does; 0 if it sets
-/// none.
+/// Returns the key of the object whose table \p Store sets, as a constructor does, or whose
+/// description it stores in a descriptor; 0 if it sets none.
 uint64_t KeyNames::objectKeyOf(const StoreInst &Store) {
   const Value *Stored = Store.getValueOperand();
+  if (isBoundType(Stored))
+    return objectKey(*cast<GlobalVariable>(Stored));
   if (!isa<ConstantExpr>(Stored) || !Stored->getType()->isPointerTy())
     return 0;
   APInt Offset(Layout.getIndexTypeSizeInBits(Stored->getType()), 0);
