@@ -160,7 +160,7 @@ size_t static_tls_bytes() {
     if (distance <= kMostStaticBytes)
       farthest = distance > farthest ? distance : farthest;
   });
-  // What the thread uses is libsmalloc's and the C library's.
+  // The thread uses libsmalloc's data and the C library's.
   const auto is_within = [&](const void *p) {
     return static_cast<size_t>(own_thread_pointer() - static_cast<const char *>(p)) <= farthest;
   };

@@ -6,9 +6,9 @@
 // own must not pay that for the allocator.
 //
 // The thread is a thread for the kernel only. It has its own stack and thread-local storage, which
-// its next run uses again, so libsmalloc's and jemalloc's states in it stay valid. While the C library knows of
-// one thread only, its locks are not atomic. So the thread must not call what takes one of them:
-// malloc, mutexes, streams (FILE), the dynamic linker.
+// its next run uses again, so libsmalloc's and jemalloc's states in it stay valid. While the C
+// library knows of one thread only, its locks are not atomic. So the thread must not call what
+// takes one of them: malloc, mutexes, streams (FILE), the dynamic linker.
 #ifndef SMALLOC_PROCESS_BARE_THREAD_H
 #define SMALLOC_PROCESS_BARE_THREAD_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // jemalloc_locks.cpp has the mutexes of the private jemalloc (private_jemalloc.sh renames its
-// references). While glibc knows of one thread only, its mutexes are not atomic and wake nobody
-// (lowlevellock.h of glibc 2.34 and later). The helper thread, of which glibc may not know
+// references). While glibc knows of one thread only, its mutexes are not atomic and wake no
+// waiter (lowlevellock.h of glibc 2.34 and later). The helper thread, of which glibc may not know
 // (bare_thread.h), purges jemalloc's arenas, so these mutexes are always atomic. A mutex is one
 // futex word, as in U. Drepper, "Futexes Are Tricky", section 5, "Mutex, Take 2".
 #include "smalloc/process/bare_thread.h"
