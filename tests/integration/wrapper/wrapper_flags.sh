@@ -35,6 +35,13 @@ for link in -static -static-pie; do
 done
 ! show -static -c a.c | found 'libsmalloc\.a' || fail "libsmalloc.a in a compile"
 with_library -fsanitize=undefined a.c -o a
+# The linker's own words for a shared library or a relocatable file, wherever they are.
+for words in -Wl,-z,now,-shared "-Xlinker -shared" -Wl,--shared -Wl,-Bshareable -Wl,-O1,-r "-Xlinker --relocatable"; do
+  # shellcheck disable=SC2086 # several words
+  without_library $words a.c -o a
+done
+with_library -Wl,-soname,shared a.c -Xlinker -rpath -Xlinker r -o a
+without_library --emit-static-lib a.c -o a.a
 # A run path that would name two folders, or split a word for the linker, makes programs that cannot
 # start.
 for odd in c:d c,d; do
