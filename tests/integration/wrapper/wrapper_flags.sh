@@ -41,6 +41,17 @@ for words in -Wl,-z,now,-shared "-Xlinker -shared" -Wl,--shared -Wl,-Bshareable 
   without_library $words a.c -o a
 done
 with_library -Wl,-soname,shared a.c -Xlinker -rpath -Xlinker r -o a
+# A program whose compiler brings a malloc gets no second one. The last word on a sanitizer counts.
+for own in -fsanitize=scudo -fsanitize=numerical -fmemory-profile -fmemory-profile=folder "-fno-sanitize=address -fsanitize=address" \
+  "-fsanitize=address,undefined -fno-sanitize=undefined" "-fno-memory-profile -fmemory-profile"; do
+  # shellcheck disable=SC2086 # several words
+  without_library $own a.c -o a
+done
+for revoked in "-fsanitize=address -fno-sanitize=address" "-fsanitize=undefined,thread -fno-sanitize=all" -fmemory-profile-use=profile \
+  "-fsanitize=address,leak -fsanitize=address -fno-sanitize=leak,address" "-fmemory-profile -fno-memory-profile"; do
+  # shellcheck disable=SC2086 # several words
+  with_library $revoked a.c -o a
+done
 without_library --emit-static-lib a.c -o a.a
 # A run path that would name two folders, or split a word for the linker, makes programs that cannot
 # start.
