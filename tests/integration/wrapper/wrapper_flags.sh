@@ -53,6 +53,16 @@ for revoked in "-fsanitize=address -fno-sanitize=address" "-fsanitize=undefined,
   with_library $revoked a.c -o a
 done
 without_library --emit-static-lib a.c -o a.a
+# Behind -- there are only files: the library's folder and the headers' are in front.
+for link in "a.c -o a --" "-o a -- a.c" "-o a -- a.c b.c" "-o a -- -a.c"; do
+  # shellcheck disable=SC2086 # several words
+  show $link >shown
+  [ -s shown ] || fail "no answer: $link"
+  ! grep -E -- ' -- .*(-L|-rpath|-idirafter)' shown || fail "options behind --: $link"
+done
+with_library -o a -- a.c
+without_library -c -- a.c
+with_plugin -c -- a.c
 # A run path that would name two folders, or split a word for the linker, makes programs that cannot
 # start.
 for odd in c:d c,d; do
@@ -113,6 +123,12 @@ expect_status 0 "$cc" -Werror api.c -o api
 expect_status 0 ./api
 expect_status 0 "$cc" -Werror -c api.c -o api.o
 expect_status 0 "$cc" -Werror api.o -o api
+for file in api.c -api.c; do
+  cp api.c ./-api.c
+  expect_status 0 "$cc" -Werror -O2 -o api -- $file
+  expect_status 0 ./api
+  expect_status 0 "$cc" -Werror -O2 -c -o api.o -- $file
+done
 mkdir -p own/smalloc
 echo '#error mine' >own/smalloc/smalloc.h
 expect_status 1 "$cc" -Iown -c api.c
