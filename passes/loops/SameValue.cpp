@@ -75,17 +75,20 @@ std::pair<int64_t, const SCEV *> withoutCommonFactor(const SCEVAddExpr *Sum, Sca
     Common = std::gcd(Common, factorOf(Term));
   if (Common <= 1)
     return {1, Sum};
-  SmallVector<const SCEV *, 4> Terms;
+  const SCEV *Quotient = nullptr;
   for (const SCEV *Term : Sum->operands()) {
     auto *Mul = dyn_cast<SCEVMulExpr>(Term);
-    const APInt &Known = cast<SCEVConstant>(Mul ? Mul->getOperand(0) : Term)->getAPInt();
+    const SCEV *Constant = Term;
+    if (Mul)
+      Constant = Mul->getOperand(0);
+    const APInt &Known = cast<SCEVConstant>(Constant)->getAPInt();
     const SCEV *Part = SE.getConstant(Known.sdiv(APInt(Known.getBitWidth(), Common)));
     if (Mul)
       for (const SCEV *Factor : drop_begin(Mul->operands()))
         Part = SE.getMulExpr(Part, Factor);
-    Terms.push_back(Part);
+    Quotient = Quotient ? SE.getAddExpr(Quotient, Part) : Part;
   }
-  return {static_cast<int64_t>(Common), SE.getAddExpr(Terms)};
+  return {static_cast<int64_t>(Common), Quotient};
 }
 
 /// Multiplies \p S into \p P. \p Of: values of merged values inside shifts; outside of shifts S has
