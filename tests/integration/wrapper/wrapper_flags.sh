@@ -31,6 +31,7 @@ for link in -shared -static -static-pie -r -nostdlib -fsanitize=address -fsaniti
 done
 for link in -static -static-pie; do
   show $link a.c -o a | found 'libsmalloc\.a' || fail "$link without libsmalloc.a"
+  ! show $link a.c -o a | found -- -rpath || fail "$link with a run path, at which glibc stops a -static-pie program"
   ! show $link -shared a.c | found 'libsmalloc\.a' || fail "$link -shared with libsmalloc.a"
 done
 ! show -static -c a.c | found 'libsmalloc\.a' || fail "libsmalloc.a in a compile"
