@@ -38,6 +38,9 @@ for level in -O0 -O2; do
   quietly "$cc" $level -c nothing.c -o nothing.o
   quietly "$cc" other.o nothing.o -o app
 done
+# Without a C library malloc may be any function, whatever the level is.
+quietly "$cc" -O2 -ffreestanding -c gather.c -o gather.o
+says "$no_site.* with -ffreestanding" gather.o -o app
 # Code that the linker compiles.
 if has_linker lld; then
   quietly "$cc" -O2 -flto -c gather.c -o gather.o
