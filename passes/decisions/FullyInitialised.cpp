@@ -115,6 +115,15 @@ const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   return Base ? Base->getValue() : nullptr;
 }
 
+/// True if \p Last ends a loop behind \p Call whose only way out leads to \p Next. Such a loop
+/// chooses nothing. One that contains \p Call allocates several objects before \p Next.
+bool endsLoop(const BasicBlock *Last, const BasicBlock *Next, const CallBase &Call,
+              const FunctionAnalyses &A) {
+  const Loop *L = A.LI.getLoopFor(Last);
+  return L && !L->contains(Next) && !L->contains(Call.getParent()) &&
+         L->getExitingBlock() == Last && !isa<SCEVCouldNotCompute>(A.SE.getBackedgeTakenCount(L));
+}
+
 /// True if every allocation by \p Call leads to \p Filling. Exceptions are an empty object, a
 /// failed allocation and dead ends. Any other branch between the two must compare the pointer or a
 /// quantity of the size; else nothing is proved.
@@ -128,7 +137,7 @@ bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *
     if (!B || A.PDT.dominates(Node->getBlock(), Call.getParent()))
       break; // branches further up choose whether the allocation runs
     if (B->getSingleSuccessor() || isa<InvokeInst>(B->getTerminator()) ||
-        A.PDT.dominates(Filling, B))
+        A.PDT.dominates(Filling, B) || endsLoop(B, Node->getBlock(), Call, A))
       continue;
     if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator()); Switch && Skips.are(*Switch))
       continue;
