@@ -9,8 +9,8 @@
 ! CALLED-DAG: superpages from {{.*}}, at the first touch since every byte is written: assignment that allocates in {{.*}}: picked at random through loaded indices
 ! CHECK-DAG: call i32 @__smalloc_v1_thunk__FortranAAllocatableAllocate(ptr {{.*}}, i1 true, {{.*}}, ptr {{.*}}.cell)
 ! CHECK-DAG: call i32 @__smalloc_v1_thunk__FortranAPointerAllocate(ptr {{.*}}, ptr {{.*}}.cell)
-! From version 23 on the assignment is a loop, behind an allocation of a multiple of 64 bytes: not all of it is written.
-! INLINED-DAG: superpages from {{.*}}: aligned_alloc of n bytes in {{.*}}: picked at random through loaded indices
+! From version 23 on the assignment is a loop, behind an allocation of a multiple of 64 bytes.
+! INLINED-DAG: superpages from {{.*}}, at the first touch since every byte is written: aligned_alloc of n*8 bytes in {{.*}}: picked at random through loaded indices
 ! INLINED-IR-DAG: call {{.*}}@__smalloc_v1_thunk_aligned_alloc(
 ! CALLED-IR-DAG: call void @__smalloc_v1_thunk__FortranAAssign(ptr {{.*}}, ptr {{.*}}.cell)
 ! CHECK-DAG: define linkonce_odr hidden i32 @__smalloc_v1_thunk__FortranAAllocatableAllocate(ptr %0, ptr %1, i1 zeroext %2,
