@@ -124,11 +124,25 @@ bool endsLoop(const BasicBlock *Last, const BasicBlock *Next, const CallBase &Ca
          L->getExitingBlock() == Last && !isa<SCEVCouldNotCompute>(A.SE.getBackedgeTakenCount(L));
 }
 
+/// True if \p L runs \p Call again only after a failure: a comparison of the result leaves the loop.
+bool retries(const CallBase &Call, const Loop &L) {
+  return any_of(Call.users(), [&](const User *U) {
+    return isa<ICmpInst>(U) && any_of(U->users(), [&](const User *Branch) {
+             auto *I = dyn_cast<Instruction>(Branch);
+             return I && I->isTerminator() && L.isLoopExiting(I->getParent());
+           });
+  });
+}
+
 /// True if every allocation by \p Call leads to \p Filling. Exceptions are an empty object, a
 /// failed allocation and dead ends. Any other branch between the two must compare the pointer or a
 /// quantity of the size; else nothing is proved.
 bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
                    const FunctionAnalyses &A) {
+  // A filling behind a loop of allocations writes the last object only.
+  if (const Loop *L = A.LI.getLoopFor(Call.getParent());
+      L && !L->contains(Filling) && !retries(Call, *L))
+    return false;
   const SkipConditions Skips(Call, Filling, Size, A);
   const BasicBlock *Top = A.DT.findNearestCommonDominator(Call.getParent(), Filling);
   for (auto *Node = A.DT.getNode(Filling); Node && Node->getBlock() != Top;
