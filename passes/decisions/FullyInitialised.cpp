@@ -115,8 +115,8 @@ const Value *baseOf(const SCEV *Address, ScalarEvolution &SE) {
   return Base ? Base->getValue() : nullptr;
 }
 
-/// True if \p Last ends a loop behind \p Call whose only way out leads to \p Next. Such a loop
-/// chooses nothing. One that contains \p Call allocates several objects before \p Next.
+/// True if \p Last ends a loop behind \p Call whose only way out leads to \p Next: that is no
+/// choice. A loop that contains \p Call allocates several objects before \p Next.
 bool endsLoop(const BasicBlock *Last, const BasicBlock *Next, const CallBase &Call,
               const FunctionAnalyses &A) {
   const Loop *L = A.LI.getLoopFor(Last);
@@ -124,7 +124,7 @@ bool endsLoop(const BasicBlock *Last, const BasicBlock *Next, const CallBase &Ca
          L->getExitingBlock() == Last && !isa<SCEVCouldNotCompute>(A.SE.getBackedgeTakenCount(L));
 }
 
-/// True if \p L runs \p Call again only after a failure: a comparison of the result leaves the loop.
+/// True if a comparison of the result of \p Call leaves \p L: it runs again after a failure.
 bool retries(const CallBase &Call, const Loop &L) {
   return any_of(Call.users(), [&](const User *U) {
     return isa<ICmpInst>(U) && any_of(U->users(), [&](const User *Branch) {
@@ -137,13 +137,14 @@ bool retries(const CallBase &Call, const Loop &L) {
 /// True if every allocation by \p Call leads to \p Filling. Exceptions are an empty object, a
 /// failed allocation and dead ends. Any other branch between the two must compare the pointer or a
 /// quantity of the size; else nothing is proved.
-bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const SCEV *Size,
-                   const FunctionAnalyses &A) {
+/// The loops around \p Write, which is \p Filling or a block of its nest, are assumed to run.
+bool alwaysReached(const CallBase &Call, const BasicBlock *Filling, const BasicBlock *Write,
+                   const SCEV *Size, const FunctionAnalyses &A) {
   // A filling behind a loop of allocations writes the last object only.
   if (const Loop *L = A.LI.getLoopFor(Call.getParent());
       L && !L->contains(Filling) && !retries(Call, *L))
     return false;
-  const SkipConditions Skips(Call, Filling, Size, A);
+  const SkipConditions Skips(Call, Write, Size, A);
   const BasicBlock *Top = A.DT.findNearestCommonDominator(Call.getParent(), Filling);
   for (auto *Node = A.DT.getNode(Filling); Node && Node->getBlock() != Top;
        Node = Node->getIDom()) {
@@ -250,7 +251,7 @@ bool WriteProof::byLoops(const LoopReference &R) const {
   if (!isBlockOf(Base, Site, A.DT))
     return false;
   if (const Loop *Scatters = scatteredFill(R, Size, SE, A.DT, A.LI);
-      Scatters && alwaysReached(*Site.Call, Scatters->getHeader(), Size, A))
+      Scatters && alwaysReached(*Site.Call, Scatters->getHeader(), Scatters->getHeader(), Size, A))
     return true;
   if (const auto Appends = appendedBy(R, SE, A.DT, A.LI)) {
     auto *Start = SE.getSCEV(const_cast<Value *>(Appends->Start));
@@ -258,14 +259,14 @@ bool WriteProof::byLoops(const LoopReference &R) const {
     if (Block && isBlockOf(Block, Site, A.DT)) {
       const SCEV *Skipped = SE.getMinusSCEV(Start, SE.getSCEV(const_cast<Value *>(Block)));
       return isSmallGap(Skipped) && reachesEnd(Skipped, Appends->Written) &&
-             alwaysReached(*Site.Call, Appends->Of->getHeader(), Size, A);
+             alwaysReached(*Site.Call, Appends->Of->getHeader(), Appends->Of->getHeader(), Size, A);
     }
   }
   std::optional<Nest> Walk = nestOf(R);
   const SCEV *Skipped =
       Walk && Base ? SE.getMinusSCEV(Walk->Start, SE.getSCEV(const_cast<Value *>(Base))) : nullptr;
   if (!Skipped || isa<SCEVCouldNotCompute>(Skipped) || Walk->Dimensions.empty() ||
-      !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), Size, A))
+      !alwaysReached(*Site.Call, Walk->Outermost->getHeader(), R.Access->getParent(), Size, A))
     return false;
   SmallVector<const SCEV *, 4> Steps;
   for (const Dimension &D : Walk->Dimensions)
@@ -393,7 +394,7 @@ bool WriteProof::byFill(const Fill &F) const {
   const SCEV *To = SE.getSCEV(F.To);
   const Value *Base = baseOf(To, SE);
   if (!Base || !isBlockOf(Base, Site, A.DT) ||
-      !alwaysReached(*Site.Call, F.Call->getParent(), Size, A))
+      !alwaysReached(*Site.Call, F.Call->getParent(), F.Call->getParent(), Size, A))
     return false;
   const SCEV *Skipped = SE.getMinusSCEV(To, SE.getSCEV(const_cast<Value *>(Base)));
   if (!isSmallGap(Skipped))

@@ -6,6 +6,7 @@
 // CHECK: first touch since every byte is written: calloc of n*4 bytes in 'common'
 // CHECK: first touch since every byte is written: malloc of n*8 bytes in 'stencil'
 // CHECK: first touch since every byte is written: malloc of n*8 bytes in 'cube'
+// CHECK: first touch since every byte is written: malloc of n*8 bytes in 'guarded'
 #include <stdlib.h>
 void use(double *);
 int distance(long a, long b, const char *x, const char *y) {
@@ -76,5 +77,26 @@ void five_less(long w, long h) {
   for (long y = 0; y < h - 5; y++)
     for (long x = 0; x < w; x++)
       p[y * w + x] = x;
+  use(p);
+}
+// LLVM 23 moves the guard of an inner loop in front of the nest.
+void guarded(long w, long h, const double *q) {
+  double *p = malloc(w * h * 8);
+  if (w > 2)
+    for (long y = 1; y < h - 1; y++)
+      for (long x = 1; x < w - 1; x++)
+        p[y * w + x] = q[y * w + x - 1] + q[y * w + x + 1];
+  use(p);
+}
+void chosen(long w, long h, long m, const double *q) {
+  double *p = malloc(w * h * 8);
+  if (m > 2)
+    for (long y = 1; y < h - 1; y++)
+      for (long x = 1; x < w - 1; x++) {
+        double s = 0;
+        for (long k = 1; k < m - 1; k++)
+          s += q[k * x];
+        p[y * w + x] = s;
+      }
   use(p);
 }
