@@ -198,7 +198,7 @@ TEST_F(SmallPagesTest, GrowthOnSuperpagesPaysForTheFirstUnits) {
   ASSERT_FALSE(FakeOs::collapsed.empty());
   EXPECT_EQ(*FakeOs::collapsed.begin(), first);
 }
-// What is collapsed outside of the heap is paid by the same credit.
+// A collapse outside of the heap is paid by the same credit.
 TEST_F(SmallPagesTest, PaysForACollapseElsewhereOnlyWithCredit) {
   static unsigned calls;
   static bool result;
