@@ -10,6 +10,7 @@
 #include "smalloc/process/bare_thread.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/os/own_madvise.h"
+#include "smalloc/process/loaded_objects.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -69,6 +70,13 @@ constexpr size_t kReservedBytes = 4096, kStaticAlignment = 4096;
 /// The record's first words: the thread pointer itself, the canary, the key of stored pointers.
 constexpr size_t kHeadBytes = 0x50, kTidSearchFrom = 0x80, kTidSearchBytes = 0x800;
 
+/// Functions of the C library that the thread calls.
+constexpr const char *kCalled[] = {
+    "clock_gettime", "close",       "fcntl",  "getpid",   "getrusage",
+    "ioctl",         "mincore",     "mmap",   "mprotect", "munmap",
+    "nanosleep",     "open",        "prctl",  "pread",    "process_vm_readv",
+    "sbrk",          "sched_yield", "syscall"};
+
 struct BareThread {
   char *memory = nullptr;  ///< mapped_bytes(); kept until the process ends
   size_t static_bytes = 0; ///< of thread-local storage below the thread pointer
@@ -91,6 +99,21 @@ char *own_thread_pointer() { return static_cast<char *>(__builtin_thread_pointer
 
 /// True in a program that was built with a sanitizer.
 bool is_sanitized() { return __asan_init || __tsan_init || __msan_init || __hwasan_init; }
+
+/// True if the program or a library has put a function in front of one that the thread calls, as
+/// libfaketime does. That function may use thread-local storage or locks that the thread lacks.
+bool intercepts_calls() {
+  const void *const own = first_definition("gnu_get_libc_version");
+  if (!own)
+    return true;
+  const char *const library = image_name(own);
+  for (const char *name : kCalled) {
+    const void *const first = first_definition(name);
+    if (!first || strcmp(image_name(first), library) != 0)
+      return true;
+  }
+  return false;
+}
 
 /// Returns where the calling thread's number lies in glibc's record, as a distance from its thread
 /// pointer. 0: unknown.
@@ -173,6 +196,8 @@ bool prepare() {
   if (g_thread.memory || g_thread.refused)
     return !g_thread.refused;
   g_thread.refused = true;
+  if (intercepts_calls())
+    return false;
   const size_t tid_at = tid_distance();
   g_thread.static_bytes = static_tls_bytes();
   if (!tid_at || !g_thread.static_bytes)

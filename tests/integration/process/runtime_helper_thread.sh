@@ -79,6 +79,11 @@ static void rows_in_mallocs_heap(void) {
 static void *thread(void *unused) { return unused; }
 int main(int argc, char **argv) {
   unsigned user = 1;
+  if (argc > 1 && !strcmp(argv[1], "front")) {
+    const int there = started(NULL) != 0;
+    printf("in front: helper %d single-threaded %d\n", there, __libc_single_threaded);
+    return 0;
+  }
   int tid = started(&user);
   printf("helper %d single-threaded %d same user %d\n", tid != 0, __libc_single_threaded, user == getuid());
 
@@ -144,3 +149,24 @@ expect_match out '^unshare 0 helper before 1 after 0$'
 expect_match out '^vfork child$'
 expect_match out '^rows: helper before 1 now 1 same 0 single-threaded before 1 now 0$'
 expect_match out '^other user 0 old helper 0 new helper.s user 65534$'
+
+# A library that puts its function in front of the C library's may use thread-local storage that only
+# a thread from pthread_create has.
+cat >front.c <<'C'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static __thread volatile int calls[1000];
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  calls[calls[0] % 1000]++;
+  return syscall(SYS_clock_gettime, clock, now);
+}
+C
+"${CC:-cc}" -shared -fPIC -O1 -ftls-model=global-dynamic front.c -o front.so
+for first in "$tmp/front.so:$PRELOAD" "$PRELOAD:$tmp/front.so"; do
+  SMALLOC_CONF=populate:always LD_PRELOAD=$first expect_status 0 timeout 120 ./t front
+  expect_match out '^in front: helper 1 single-threaded 0$'
+done
+SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t front
+expect_match out '^in front: helper 1 single-threaded 1$'
