@@ -7,14 +7,13 @@
 #include "smalloc/core/helper_thread.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/process/fork_locks.h"
 
 #include <atomic>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
-
-extern "C" char __libc_single_threaded __attribute__((weak)); // glibc 2.32
 
 namespace smalloc {
 namespace {
@@ -32,11 +31,9 @@ void (*g_body)();
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr long kMostEndingNs = 1000000000, kEndingStepNs = 1000000;
 
-bool is_single_threaded() { return &__libc_single_threaded && __libc_single_threaded; }
-
 /// An agent reads and writes files in the helper.
 ThreadStart start_bare(void (*body)()) {
-  if (!is_single_threaded() || g_agent.active())
+  if (has_had_threads() || g_agent.active())
     return ThreadStart::kRefused;
   const Bare before = g_bare.exchange(Bare::kStarting);
   g_started_at.store(g_changes.load());

@@ -160,7 +160,7 @@ bool is_busy(size_t bytes, uint64_t spent) {
 bool is_large() {
   const ProcessMemory memory = process_memory(kLinux);
   return memory.anonymous_bytes >= kLeastAnonymousBytes ||
-         (!fork_needs_locks() && memory.data_bytes >= kLeastMappedBytes);
+         (!has_had_threads() && memory.data_bytes >= kLeastMappedBytes);
 }
 
 } // namespace

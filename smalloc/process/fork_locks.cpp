@@ -77,8 +77,10 @@ void unlock_streams(bool in_child) {
     unlock();
 }
 
+bool has_had_threads() { return !&__libc_single_threaded || !__libc_single_threaded; }
+
 bool fork_needs_locks() {
-  const bool one_known = &__libc_single_threaded && __libc_single_threaded;
+  const bool one_known = !has_had_threads();
   auto *const alone = g_alone_with_helper.load(std::memory_order_acquire);
   return !(alone && alone(one_known)) && !one_known;
 }

@@ -10,8 +10,11 @@
 
 namespace smalloc {
 
-/// True if the process has several threads of its own. A helper thread of libsmalloc beside one
-/// thread of the program does not count (set_alone_with_helper()).
+/// True if the C library has known of several threads of the process.
+bool has_had_threads();
+/// For fork handlers: true if the process has several threads of its own. A helper thread of
+/// libsmalloc beside one thread of the program does not count (set_alone_with_helper()); it does
+/// nothing until the fork is over.
 bool fork_needs_locks();
 /// Registers `alone`, which returns true if the calling thread's only other thread is a helper of
 /// libsmalloc. The helper then does nothing until the fork is over. `one_known`: the C library

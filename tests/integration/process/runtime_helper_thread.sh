@@ -84,6 +84,23 @@ int main(int argc, char **argv) {
     printf("in front: helper %d single-threaded %d\n", there, __libc_single_threaded);
     return 0;
   }
+  if (argc > 1 && !strcmp(argv[1], "sparse")) {
+    /* A small process with a large object: small requests ask for the process' size. */
+    enum { kPages = 256 };
+    volatile char *p = malloc((size_t)kPages << 20);
+    for (int i = 0; i < kPages; i++)
+      p[i * 4096] = 1;
+    int there = 0;
+    for (int k = 0; k < 100 && !there; k++, rest())
+      there = helper(NULL);
+    for (int i = 0; i < 4000; i++) {
+      char *volatile small = malloc(1000);
+      free(small);
+    }
+    const int result = setuid(getuid());
+    printf("sparse: helper before %d setuid %d after %d\n", there != 0, result, there && helper(NULL) == there);
+    return 0;
+  }
   int tid = started(&user);
   printf("helper %d single-threaded %d same user %d\n", tid != 0, __libc_single_threaded, user == getuid());
 
@@ -170,3 +187,7 @@ for first in "$tmp/front.so:$PRELOAD" "$PRELOAD:$tmp/front.so"; do
 done
 SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t front
 expect_match out '^in front: helper 1 single-threaded 1$'
+
+# Only a fork pauses the helper. A helper that were paused for good would not end.
+SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t sparse
+expect_match out '^sparse: helper before 1 setuid 0 after 0$'
