@@ -83,6 +83,7 @@ struct BareThread {
   bool refused = false;
   pid_t *tid = nullptr; ///< in glibc's record: the running thread's number, 0 after its end
   pid_t process = 0;    ///< whose thread it is
+  pid_t last_tid = 0;   ///< of the last run, until the kernel has released it
   void (*body)() = nullptr;
   /// The creator's tables of isdigit() and the like, which strtol uses. glibc sets them at the
   /// start of each of its threads.
@@ -250,7 +251,10 @@ ThreadStart start_bare_thread(void (*body)()) {
             CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
             nullptr, g_thread.tid, g_thread.thread_pointer(), g_thread.tid);
-  return started != -1 ? ThreadStart::kStarted : ThreadStart::kRefused;
+  if (started == -1)
+    return ThreadStart::kRefused;
+  __atomic_store_n(&g_thread.last_tid, started, __ATOMIC_RELAXED);
+  return ThreadStart::kStarted;
 }
 
 bool is_bare_thread() {
@@ -262,19 +266,35 @@ bool bare_thread_has_ended() {
   return running_tid() == 0 || g_thread.process != getpid();
 }
 
+/// True once the kernel no longer counts the ended thread. It clears the thread's number a moment
+/// before, and until then refuses unshare(CLONE_NEWUSER).
+static bool is_released() {
+  const pid_t tid = __atomic_load_n(&g_thread.last_tid, __ATOMIC_RELAXED);
+  if (tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+    return false;
+  __atomic_store_n(&g_thread.last_tid, 0, __ATOMIC_RELAXED);
+  return true;
+}
+
 bool wait_for_bare_thread(long ns) {
   KeepErrno keep;
   timespec from;
   clock_gettime(CLOCK_MONOTONIC, &from);
   for (;;) {
     const pid_t tid = running_tid();
-    if (bare_thread_has_ended())
+    if (g_thread.process != getpid() || (tid == 0 && is_released()))
       return true;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const long left = ns - ((now.tv_sec - from.tv_sec) * 1000000000L + now.tv_nsec - from.tv_nsec);
     if (left <= 0)
       return false;
+    constexpr long kReleaseNs = 20000;
+    const timespec moment = {0, kReleaseNs};
+    if (tid == 0) {
+      nanosleep(&moment, nullptr);
+      continue;
+    }
     constexpr long kStep = 1000000; // the wake-up is lost if another waiter takes it
     const timespec pause = {0, left < kStep ? left : kStep};
     syscall(SYS_futex, g_thread.tid, FUTEX_WAIT, tid, &pause, nullptr, 0);

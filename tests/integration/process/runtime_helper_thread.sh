@@ -101,6 +101,23 @@ int main(int argc, char **argv) {
     printf("sparse: helper before %d setuid %d after %d\n", there != 0, result, there && helper(NULL) == there);
     return 0;
   }
+  if (argc > 1 && !strcmp(argv[1], "namespace")) {
+    /* Of a process with a second thread, the kernel refuses it (EINVAL). */
+    int refused = 0;
+    for (int k = 0; k < 500; k++) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        memset(malloc(256u << 20), 1, 20 << 20);
+        nanosleep(&(struct timespec){0, 1000000 + k * 37 % 5000 * 1000}, NULL);
+        _exit(unshare(CLONE_NEWUSER) && errno == EINVAL);
+      }
+      int ended = -1;
+      waitpid(pid, &ended, 0);
+      refused += ended != 0;
+    }
+    printf("namespaces refused %d\n", refused);
+    return 0;
+  }
   int tid = started(&user);
   printf("helper %d single-threaded %d same user %d\n", tid != 0, __libc_single_threaded, user == getuid());
 
@@ -191,3 +208,6 @@ expect_match out '^in front: helper 1 single-threaded 1$'
 # Only a fork pauses the helper. A helper that were paused for good would not end.
 SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t sparse
 expect_match out '^sparse: helper before 1 setuid 0 after 0$'
+
+SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t namespace
+expect_match out '^namespaces refused 0$'
