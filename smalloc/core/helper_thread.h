@@ -12,8 +12,9 @@
 namespace smalloc {
 
 /// Starts `body` in a thread that has all signals blocked. `known`: not in a bare one. kBusy: the
-/// former thread has not ended, or the process is changing its credentials. Precondition: one
-/// caller at a time, and only after `body` has returned.
+/// former thread has not ended, or the process is changing its credentials. Where the kernel has no
+/// thread it does not call pthread_create, after which glibc takes its locks also if it has failed.
+/// Precondition: one caller at a time, and only after `body` has returned.
 ThreadStart start_helper_thread(void (*body)(), bool known);
 /// True if the last thread started is a bare one.
 bool helper_is_bare();

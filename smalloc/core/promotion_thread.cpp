@@ -108,13 +108,16 @@ bool wait_for_fill(long pause, uint32_t seen, long &glance) {
   return false;
 }
 
-/// Runs `look`; while the program forks, it waits first.
+/// Runs `look`; while the program forks, it waits first. Returns 0 without a look if the thread must
+/// end.
 template <class F> auto unless_paused(F look) -> decltype(look()) {
   for (;;) {
     g_inside.store(true);
     if (!g_paused.load())
       break;
     g_inside.store(false);
+    if (helper_must_end())
+      return {};
     sleep_ns(kFillingNs);
   }
   auto result = look();
@@ -292,7 +295,9 @@ void promotion_thread_hurry() {
 }
 
 bool promotion_thread_pauses_for_fork(bool one_known) {
-  if (g_state.load(std::memory_order_acquire) != State::kRunning)
+  // A bare thread that has found nothing more to do may find work at its end.
+  if (g_state.load(std::memory_order_acquire) != State::kRunning &&
+      (!helper_is_bare() || bare_thread_has_ended()))
     return false;
   if (g_paused.load()) // set by an earlier handler of this fork
     return true;

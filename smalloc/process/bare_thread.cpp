@@ -4,11 +4,12 @@
 // process, and starts the thread by clone(2). The storage has the layout of the creating thread's:
 // the blocks of all images that lie at fixed distances from the thread pointer (static TLS), with
 // their initial contents, and glibc's record of the thread. Of the record the bare thread needs its
-// own address, the canary of the stack protector, and the thread's number. The last one is what
-// glibc's recursive locks compare; the kernel knows where it lies, since it clears it at the
-// thread's end (prctl PR_GET_TID_ADDRESS, or a search for it).
+// own address, the canary of the stack protector, and the thread's number. The kernel knows where
+// the number lies, since it clears it at the thread's end (prctl PR_GET_TID_ADDRESS, or a search
+// for it).
 #include "smalloc/process/bare_thread.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/units.h"
 #include "smalloc/os/own_madvise.h"
 #include "smalloc/process/loaded_objects.h"
 
@@ -108,12 +109,12 @@ bool intercepts_calls() {
   if (!own)
     return true;
   const char *const library = image_name(own);
-  for (const char *name : kCalled) {
-    const void *const first = first_definition(name);
-    if (!first || strcmp(image_name(first), library) != 0)
+  const auto is_own = [&](const void *p) { return p && strcmp(image_name(p), library) == 0; };
+  for (const char *name : kCalled)
+    if (!is_own(first_definition(name)))
       return true;
-  }
-  return false;
+  auto *const advise = g_first_madvise.load(std::memory_order_relaxed); // null: the system call
+  return advise && !is_own(reinterpret_cast<const void *>(advise));
 }
 
 /// Returns where the calling thread's number lies in glibc's record, as a distance from its thread
@@ -170,10 +171,11 @@ void copy_head(char *to) {
       word = reinterpret_cast<uintptr_t>(to);
     memcpy(to + at, &word, kWord);
   }
-  // The kernel does not keep this thread's processor there: -1 makes sched_getcpu() ask it.
+  // The kernel does not keep this thread's processor there: -1 makes sched_getcpu() ask it. The
+  // place lies in the record, or below all static TLS (glibc 2.42).
   constexpr ptrdiff_t kProcessorOfRseq = 4;
   const int unregistered = -1;
-  if (&__rseq_offset && __rseq_offset > 0)
+  if (&__rseq_offset)
     memcpy(to + __rseq_offset + kProcessorOfRseq, &unregistered, sizeof unregistered);
 }
 
@@ -182,7 +184,7 @@ size_t static_tls_bytes() {
   size_t farthest = 0;
   for_each_static_tls([&](size_t distance, const ElfW(Phdr) &, const void *) {
     if (distance <= kMostStaticBytes)
-      farthest = distance > farthest ? distance : farthest;
+      farthest = max_of(farthest, distance);
   });
   // The thread uses libsmalloc's data and the C library's.
   const auto is_within = [&](const void *p) {
@@ -190,26 +192,29 @@ size_t static_tls_bytes() {
   };
   if (!is_within(&t_own_madvise) || !is_within(&errno))
     return 0;
+  if (&__rseq_offset && __rseq_offset < 0)
+    farthest = max_of(farthest, static_cast<size_t>(-__rseq_offset));
   return (farthest + kReservedBytes + kStaticAlignment - 1) / kStaticAlignment * kStaticAlignment;
 }
 
-bool prepare() {
-  if (g_thread.memory || g_thread.refused)
-    return !g_thread.refused;
-  g_thread.refused = true;
-  if (intercepts_calls())
-    return false;
-  const size_t tid_at = tid_distance();
+/// Maps and initialises the thread's memory. Returns kStarted if it is ready.
+ThreadStart prepare() {
+  if (g_thread.memory)
+    return ThreadStart::kStarted;
+  if (g_thread.refused)
+    return ThreadStart::kRefused;
+  const size_t tid_at = is_sanitized() || intercepts_calls() ? 0 : tid_distance();
   g_thread.static_bytes = static_tls_bytes();
-  if (!tid_at || !g_thread.static_bytes)
-    return false;
+  g_thread.refused = !tid_at || !g_thread.static_bytes;
+  if (g_thread.refused)
+    return ThreadStart::kRefused;
   void *const memory = mmap(nullptr, g_thread.mapped_bytes(), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
-    return false;
+    return ThreadStart::kFailed;
   if (mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
     munmap(memory, g_thread.mapped_bytes());
-    return false;
+    return ThreadStart::kFailed;
   }
   g_thread.memory = static_cast<char *>(memory);
   for_each_static_tls([](size_t distance, const ElfW(Phdr) & segment, const void *contents) {
@@ -218,8 +223,7 @@ bool prepare() {
   });
   copy_head(g_thread.thread_pointer());
   g_thread.tid = reinterpret_cast<pid_t *>(g_thread.thread_pointer() + tid_at);
-  g_thread.refused = false;
-  return true;
+  return ThreadStart::kStarted;
 }
 
 pid_t running_tid() { return g_thread.tid ? __atomic_load_n(g_thread.tid, __ATOMIC_ACQUIRE) : 0; }
@@ -236,8 +240,8 @@ int run(void *) {
 
 ThreadStart start_bare_thread(void (*body)()) {
   KeepErrno keep;
-  if (is_sanitized() || !prepare())
-    return ThreadStart::kRefused;
+  if (const ThreadStart ready = prepare(); ready != ThreadStart::kStarted)
+    return ready;
   if (running_tid() != 0)
     return ThreadStart::kBusy;
   g_thread.process = getpid();
@@ -252,7 +256,7 @@ ThreadStart start_bare_thread(void (*body)()) {
                 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
             nullptr, g_thread.tid, g_thread.thread_pointer(), g_thread.tid);
   if (started == -1)
-    return ThreadStart::kRefused;
+    return ThreadStart::kFailed;
   __atomic_store_n(&g_thread.last_tid, started, __ATOMIC_RELAXED);
   return ThreadStart::kStarted;
 }

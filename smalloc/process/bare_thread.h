@@ -17,7 +17,8 @@ namespace smalloc {
 enum class ThreadStart : unsigned char {
   kStarted,
   kBusy,    ///< its former run has not ended yet
-  kRefused, ///< none can be had in this process
+  kRefused, ///< this process can have none of this kind
+  kFailed,  ///< the kernel has no thread, or no memory, for it
 };
 
 /// Starts `body` on the thread. The caller has blocked all signals. The C library does not change

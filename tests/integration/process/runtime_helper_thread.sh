@@ -17,6 +17,7 @@ build t <<'E'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,6 +83,14 @@ int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "front")) {
     const int there = started(NULL) != 0;
     printf("in front: helper %d single-threaded %d\n", there, __libc_single_threaded);
+    return 0;
+  }
+  if (argc > 1 && !strcmp(argv[1], "limit")) {
+    const struct rlimit one = {1, 1};
+    if (setrlimit(RLIMIT_NPROC, &one) || (getuid() == 0 && setuid(65534))) /* root has no limit */
+      return 1;
+    const int there = started(NULL) != 0;
+    printf("limit: helper %d single-threaded %d\n", there, __libc_single_threaded);
     return 0;
   }
   if (argc > 1 && !strcmp(argv[1], "sparse")) {
@@ -192,15 +201,24 @@ cat >front.c <<'C'
 #include <time.h>
 #include <unistd.h>
 static __thread volatile int calls[1000];
+#ifdef CLOCK
 int clock_gettime(clockid_t clock, struct timespec *now) {
   calls[calls[0] % 1000]++;
   return syscall(SYS_clock_gettime, clock, now);
 }
+#else
+int madvise(void *start, size_t bytes, int advice) {
+  calls[calls[0] % 1000]++;
+  return syscall(SYS_madvise, start, bytes, advice);
+}
+#endif
 C
-"${CC:-cc}" -shared -fPIC -O1 -ftls-model=global-dynamic front.c -o front.so
-for first in "$tmp/front.so:$PRELOAD" "$PRELOAD:$tmp/front.so"; do
-  SMALLOC_CONF=populate:always LD_PRELOAD=$first expect_status 0 timeout 120 ./t front
-  expect_match out '^in front: helper 1 single-threaded 0$'
+for what in CLOCK MADVISE; do
+  "${CC:-cc}" -shared -fPIC -O1 -ftls-model=global-dynamic -D$what front.c -o front.so
+  for first in "$tmp/front.so:$PRELOAD" "$PRELOAD:$tmp/front.so"; do
+    SMALLOC_CONF=populate:always LD_PRELOAD=$first expect_status 0 timeout 120 ./t front
+    expect_match out '^in front: helper 1 single-threaded 0$'
+  done
 done
 SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t front
 expect_match out '^in front: helper 1 single-threaded 1$'
@@ -211,3 +229,7 @@ expect_match out '^sparse: helper before 1 setuid 0 after 0$'
 
 SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t namespace
 expect_match out '^namespaces refused 0$'
+
+# Where the system has no thread, the program keeps what the C library does for one thread.
+SMALLOC_CONF=populate:always LD_PRELOAD=$PRELOAD expect_status 0 timeout 120 ./t limit
+expect_match out '^limit: helper 0 single-threaded 1$'
