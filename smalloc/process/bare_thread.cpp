@@ -4,9 +4,7 @@
 // process, and starts the thread by clone(2). The storage has the layout of the creating thread's:
 // the blocks of all images that lie at fixed distances from the thread pointer (static TLS), with
 // their initial contents, and glibc's record of the thread. Of the record the bare thread needs its
-// own address, the canary of the stack protector, and the thread's number. The kernel knows where
-// the number lies, since it clears it at the thread's end (prctl PR_GET_TID_ADDRESS, or a search
-// for it).
+// own address and the canary of the stack protector.
 #include "smalloc/process/bare_thread.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
@@ -24,7 +22,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,7 +66,7 @@ constexpr size_t kRecordBytes = 4096, kMostStaticBytes = size_t{4} << 20;
 /// Room for the static TLS of libraries that are loaded later: glibc's reserve is 1,664 bytes.
 constexpr size_t kReservedBytes = 4096, kStaticAlignment = 4096;
 /// The record's first words: the thread pointer itself, the canary, the key of stored pointers.
-constexpr size_t kHeadBytes = 0x50, kTidSearchFrom = 0x80, kTidSearchBytes = 0x800;
+constexpr size_t kHeadBytes = 0x50;
 
 /// Functions of the C library that the thread calls.
 constexpr const char *kCalled[] = {
@@ -82,9 +79,9 @@ struct BareThread {
   char *memory = nullptr;  ///< mapped_bytes(); kept until the process ends
   size_t static_bytes = 0; ///< of thread-local storage below the thread pointer
   bool refused = false;
-  pid_t *tid = nullptr; ///< in glibc's record: the running thread's number, 0 after its end
-  pid_t process = 0;    ///< whose thread it is
-  pid_t last_tid = 0;   ///< of the last run, until the kernel has released it
+  pid_t tid = 0;      ///< the running thread's number; the kernel clears it at its end
+  pid_t process = 0;  ///< whose thread it is
+  pid_t last_tid = 0; ///< of the last run, until the kernel has released it
   void (*body)() = nullptr;
   /// The creator's tables of isdigit() and the like, which strtol uses. glibc sets them at the
   /// start of each of its threads.
@@ -115,27 +112,6 @@ bool intercepts_calls() {
       return true;
   auto *const advise = g_first_madvise.load(std::memory_order_relaxed); // null: the system call
   return advise && !is_own(reinterpret_cast<const void *>(advise));
-}
-
-/// Returns where the calling thread's number lies in glibc's record, as a distance from its thread
-/// pointer. 0: unknown.
-size_t tid_distance() {
-  const char *const record = own_thread_pointer();
-  const auto tid = static_cast<pid_t>(syscall(SYS_gettid));
-  const auto holds_tid = [&](size_t at) { return memcmp(record + at, &tid, sizeof tid) == 0; };
-  int *address = nullptr;
-  if (prctl(PR_GET_TID_ADDRESS, &address) == 0 && address) {
-    const auto at = static_cast<size_t>(reinterpret_cast<char *>(address) - record);
-    return at < kRecordBytes - sizeof tid && holds_tid(at) ? at : 0;
-  }
-  size_t found = 0;
-  for (size_t at = kTidSearchFrom; at < kTidSearchBytes; at += sizeof tid)
-    if (holds_tid(at)) {
-      if (found) // another number, a process id for instance, that is the same
-        return 0;
-      found = at;
-    }
-  return found;
 }
 
 /// Calls `visit(distance, segment, contents)` for the static TLS of each image: it begins at
@@ -203,9 +179,8 @@ ThreadStart prepare() {
     return ThreadStart::kStarted;
   if (g_thread.refused)
     return ThreadStart::kRefused;
-  const size_t tid_at = is_sanitized() || intercepts_calls() ? 0 : tid_distance();
-  g_thread.static_bytes = static_tls_bytes();
-  g_thread.refused = !tid_at || !g_thread.static_bytes;
+  g_thread.static_bytes = is_sanitized() || intercepts_calls() ? 0 : static_tls_bytes();
+  g_thread.refused = !g_thread.static_bytes;
   if (g_thread.refused)
     return ThreadStart::kRefused;
   void *const memory = mmap(nullptr, g_thread.mapped_bytes(), PROT_READ | PROT_WRITE,
@@ -222,11 +197,10 @@ ThreadStart prepare() {
       memcpy(g_thread.thread_pointer() - distance, contents, segment.p_filesz);
   });
   copy_head(g_thread.thread_pointer());
-  g_thread.tid = reinterpret_cast<pid_t *>(g_thread.thread_pointer() + tid_at);
   return ThreadStart::kStarted;
 }
 
-pid_t running_tid() { return g_thread.tid ? __atomic_load_n(g_thread.tid, __ATOMIC_ACQUIRE) : 0; }
+pid_t running_tid() { return __atomic_load_n(&g_thread.tid, __ATOMIC_ACQUIRE); }
 
 int run(void *) {
   *__ctype_b_loc() = g_thread.classes;
@@ -254,7 +228,7 @@ ThreadStart start_bare_thread(void (*body)()) {
       clone(run, g_thread.stack_end(),
             CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
-            nullptr, g_thread.tid, g_thread.thread_pointer(), g_thread.tid);
+            nullptr, &g_thread.tid, g_thread.thread_pointer(), &g_thread.tid);
   if (started == -1)
     return ThreadStart::kFailed;
   __atomic_store_n(&g_thread.last_tid, started, __ATOMIC_RELAXED);
@@ -301,7 +275,7 @@ bool wait_for_bare_thread(long ns) {
     }
     constexpr long kStep = 1000000; // the wake-up is lost if another waiter takes it
     const timespec pause = {0, left < kStep ? left : kStep};
-    syscall(SYS_futex, g_thread.tid, FUTEX_WAIT, tid, &pause, nullptr, 0);
+    syscall(SYS_futex, &g_thread.tid, FUTEX_WAIT, tid, &pause, nullptr, 0);
   }
 }
 
