@@ -108,8 +108,8 @@ bool wait_for_fill(long pause, uint32_t seen, long &glance) {
   return false;
 }
 
-/// Runs `look`; while the program forks, it waits first. Returns 0 without a look if the thread must
-/// end.
+/// Runs `look`; while the program forks, it waits first. Returns 0 without a look if the thread
+/// must end.
 template <class F> auto unless_paused(F look) -> decltype(look()) {
   for (;;) {
     g_inside.store(true);
