@@ -124,6 +124,10 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
     Bytes = SE.getAddExpr(Bytes, SE.getMulExpr(Step, Before));
     Known = {L, Base->getValue(), At, Bytes, Written};
   }
+  // An update in a nest, as of a transform in place, changes what an earlier loop has filled. Its
+  // point would run once per iteration of the outer loops, and find the range touched.
+  if (Known.Of && Known.Of->getParentLoop() && updates(R, *Known.Of))
+    return {};
   return Known;
 }
 

@@ -32,6 +32,15 @@ struct FamilyShape {
 };
 FamilyShape shapeOf(AllocFamily F);
 
+/// An entry that a thunk jumps to if the runtime has marked the site for it. The entry gets what to
+/// call if it declines, so the thunk needs no frame and tests no result.
+struct MarkedEntry {
+  unsigned Flag;
+  llvm::StringRef Entry;
+};
+inline constexpr MarkedEntry MarkedEntries[] = {{SMALLOC_CELL_DIRECT, "__smalloc_v1_small"},
+                                                {SMALLOC_CELL_JOINS, "__smalloc_v1_joining"}};
+
 /// Copies the remaining target attributes of the unit's functions to the functions that smalloc has
 /// added. Those are for the processor that the command line names. A separate target would cost
 /// more to set up than the functions do.

@@ -14,7 +14,6 @@ namespace smalloc {
 namespace {
 
 constexpr StringRef TextMetadata = "smalloc.text";
-constexpr StringRef SmallEntry = "__smalloc_v1_small";
 
 Function *declared(Module &M, StringRef Name, FunctionType *Type) {
   Function *F = Function::Create(Type, GlobalValue::ExternalLinkage, Name, M);
@@ -34,19 +33,20 @@ bool mayCallFromText(const Function &Original) {
                 [](char C) { return isAlnum(C) || C == '_' || C == '$' || C == '.'; });
 }
 
-/// Emits the jump to the entry for small objects, which takes the bytes, the cell, the program's
-/// function and its other argument. \p Count: arguments of \p Original. Without a direct site
+/// Emits the jump to the entry of \p To, which takes the bytes, the cell, the program's function
+/// and its other argument. \p Count: arguments of \p Original. If the site is not marked for it
 /// (\p Flags), the code after it runs.
-static void directText(Assembly &A, const Function &Original, unsigned Count, StringRef Flags) {
+static void jumpText(Assembly &A, const MarkedEntry &To, const Function &Original, unsigned Count,
+                     StringRef Flags) {
   const StringRef Cell = Registers[Count];
-  A.line("testl $" + Twine(SMALLOC_CELL_DIRECT) + "," + Flags);
+  A.line("testl $" + Twine(To.Flag) + "," + Flags);
   A.line("je 4f");
   if (Count > 1) {
     A.line("movq %rsi,%rcx");
     A.line("movq " + Cell + ",%rsi");
   }
   A.line("movq " + Original.getName() + "@GOTPCREL(%rip),%rdx");
-  A.line("jmp *" + SmallEntry + "@GOTPCREL(%rip)");
+  A.line("jmp *" + To.Entry + "@GOTPCREL(%rip)");
   A.line("4:");
 }
 
@@ -93,12 +93,14 @@ Function *sizedThunkText(Module &M, StringRef Name, AllocFamily Family, const Fu
   Assembly A(M);
   A.weak(Shape.Entry);
   if (Shape.MayBeDirect)
-    A.weak(SmallEntry);
+    for (const MarkedEntry &To : MarkedEntries)
+      A.weak(To.Entry);
   A.openFunction(Name);
   A.line("movq (" + Cell + ")," + Word);
   // The most frequent path falls through: a taken jump costs the call 1/20 of its time.
   if (Shape.MayBeDirect)
-    directText(A, Original, Count, Flags);
+    for (const MarkedEntry &To : MarkedEntries)
+      jumpText(A, To, Original, Count, Flags);
   A.line("testq " + Word + "," + Word);
   A.line("je " + Plain);
   if (Zeroed)

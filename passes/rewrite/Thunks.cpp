@@ -15,12 +15,12 @@ namespace smalloc {
 
 namespace {
 
-/// Returns the entry for small objects of a direct site. The entry is present if a cell marks its
-/// site as direct. It calls the program's function, which may throw.
-Function *smallEntry(Module &M) {
+/// Returns an entry that a jump reaches. It is present if a cell is marked for it. It calls the
+/// program's function, which may throw.
+Function *jumpedEntry(Module &M, StringRef Name) {
   PointerType *Ptr = PointerType::getUnqual(M.getContext());
   Function *F =
-      weakEntry(M, "__smalloc_v1_small",
+      weakEntry(M, Name,
                 FunctionType::get(Ptr, {Type::getInt64Ty(M.getContext()), Ptr, Ptr, Ptr}, false));
   F->removeFnAttr(Attribute::NoUnwind);
   return F;
@@ -130,20 +130,21 @@ Function *askOf(Module &M, AllocFamily Family, StringRef Entry, FunctionCallee O
   return F;
 }
 
-/// Emits a branch to the entry for small objects, which \p Word takes if the runtime has marked the
-/// site direct. Other calls continue.
-void branchIfDirect(IRBuilder<> &B, Value *Word, Function *Original, ArrayRef<Value *> All) {
+/// Emits a jump to the entry of \p To, which \p Word takes if the runtime has marked the site for
+/// it. Other calls continue.
+void jumpIfMarked(IRBuilder<> &B, const MarkedEntry &To, Value *Word, Function *Original,
+                  ArrayRef<Value *> All) {
   Function *F = B.GetInsertBlock()->getParent();
   LLVMContext &C = F->getContext();
-  BasicBlock *Direct = BasicBlock::Create(C, "direct", F),
-             *Ordinary = BasicBlock::Create(C, "ordinary", F);
-  Value *Flag = B.CreateAnd(Word, uint64_t(SMALLOC_CELL_DIRECT));
-  B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Direct, Ordinary);
-  B.SetInsertPoint(Direct);
+  BasicBlock *Marked = BasicBlock::Create(C, "marked", F),
+             *Others = BasicBlock::Create(C, "others", F);
+  Value *Flag = B.CreateAnd(Word, uint64_t{To.Flag});
+  B.CreateCondBr(B.CreateICmpNE(Flag, B.getInt64(0)), Marked, Others);
+  B.SetInsertPoint(Marked);
   // nothrow's second argument; other calls have none
   Value *Argument = All.size() > 2 ? All[1] : PoisonValue::get(PointerType::getUnqual(C));
-  tailCall(B, smallEntry(*F->getParent()), {All[0], All.back(), Original, Argument});
-  B.SetInsertPoint(Ordinary);
+  tailCall(B, jumpedEntry(*F->getParent(), To.Entry), {All[0], All.back(), Original, Argument});
+  B.SetInsertPoint(Others);
 }
 
 /// Returns whether the runtime may serve a request of \p Bytes at a site whose cell has \p Word.
@@ -203,7 +204,8 @@ Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, Function
   IRBuilder<> B(Entry);
   LoadInst *Word = loadWord(B, All.back());
   if (Shape.MayBeDirect)
-    branchIfDirect(B, Word, Original, All);
+    for (const MarkedEntry &To : MarkedEntries)
+      jumpIfMarked(B, To, Word, Original, All);
   B.CreateCondBr(B.CreateICmpEQ(Word, B.getInt64(0)), Plain, Sized);
 
   B.SetInsertPoint(Sized);

@@ -186,9 +186,17 @@ public:
   }
   /// Acts as joining_allocate(). REQUIRES: is_for_bitmap(bytes).
   void *bitmap_or_other(smalloc_cell *cell, size_t bytes) {
+    return bitmap_or(bytes, [&](void *p) { return joining_allocate_slowly(cell, bytes, p); });
+  }
+  /// Acts as joining_allocate(), also when the requests are to be counted. `cached`: an object of
+  /// the request's size from the thread's cache; nullptr: it has none.
+  void *joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *cached);
+  /// Returns an object of the thread's cache. If it has none, or the requests are to be counted,
+  /// returns slowly(cached) instead. REQUIRES: is_for_bitmap(bytes).
+  template <class F> void *bitmap_or(size_t bytes, F slowly) {
     void *p = g_bitmap_heap.take_cached(bytes);
     if (SMALLOC_UNLIKELY(!p) || SMALLOC_UNLIKELY(!count_joined(bytes)))
-      return joining_allocate_slowly(cell, bytes, p);
+      return slowly(p);
     note_size(bytes);
     return p;
   }
@@ -401,7 +409,6 @@ private:
     t_small.joined_bytes += static_cast<uint32_t>(bytes);
     return t_small.joined_bytes < JoiningHeap::kLookBytes;
   }
-  void *joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *cached);
   void *bitmap_allocate(size_t bytes);
   SMALLOC_COLD void *first_bitmap_allocate(size_t bytes);
   void *resize_in_bitmap_heap(void *p, size_t bytes);

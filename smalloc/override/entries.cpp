@@ -2,7 +2,8 @@
 //
 // entries.cpp turns the plugin's rewritten calls (site.h) into requests to the runtime. An entry
 // that returns nullptr makes the caller call the program's own function. So no entry may call that
-// function itself, except __smalloc_v1_small, which receives it as an argument.
+// function itself, except __smalloc_v1_small and __smalloc_v1_joining, which receive it as an
+// argument.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/register_module.h"
 #include "smalloc/core/runtime.h"
@@ -72,6 +73,23 @@ __attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t b
   return bytes < smalloc::kSuperpageBytes ? g_runtime.joining_allocate(cell, bytes)
                                           : allocate_at_direct(bytes, cell);
 }
+// These three are separate for the same reason.
+__attribute__((noinline)) void *joined_slowly_or(smalloc_cell *cell, size_t bytes, void *cached,
+                                                 smalloc_otherwise *otherwise,
+                                                 const void *argument) {
+  void *p = g_runtime.joining_allocate_slowly(cell, bytes, cached);
+  return SMALLOC_LIKELY(p != nullptr) ? p : otherwise(bytes, argument);
+}
+__attribute__((noinline)) void *in_bitmap_or(smalloc_cell *cell, size_t bytes,
+                                             smalloc_otherwise *otherwise, const void *argument) {
+  return g_runtime.bitmap_or(
+      bytes, [&](void *p) { return joined_slowly_or(cell, bytes, p, otherwise, argument); });
+}
+__attribute__((noinline)) void *joined_or(smalloc_cell *cell, size_t bytes,
+                                          smalloc_otherwise *otherwise, const void *argument) {
+  void *p = allocate_at_joining(cell, bytes);
+  return SMALLOC_LIKELY(p != nullptr) ? p : otherwise(bytes, argument);
+}
 /// Serves malloc and operator new without the thread's cache. Separate, so that the path through
 /// the cache saves no register first.
 __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *cell) {
@@ -94,14 +112,27 @@ inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
   }
   return allocate_elsewhere(bytes, cell);
 }
-} // namespace
-
-SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
-                                        smalloc_otherwise *otherwise, const void *argument) {
+SMALLOC_INLINED void *small_or(size_t bytes, smalloc_cell *cell, smalloc_otherwise *otherwise,
+                               const void *argument) {
   if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
     return allocate_or(bytes, cell, otherwise, argument);
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : filled_or(bytes, otherwise, argument);
+}
+} // namespace
+
+SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
+                                        smalloc_otherwise *otherwise, const void *argument) {
+  return small_or(bytes, cell, otherwise, argument);
+}
+// As allocate_at().
+SMALLOC_EXPORT void *__smalloc_v1_joining(size_t bytes, smalloc_cell *cell,
+                                          smalloc_otherwise *otherwise, const void *argument) {
+  if (smalloc::Runtime::is_for_bitmap(bytes))
+    return in_bitmap_or(cell, bytes, otherwise, argument);
+  if (smalloc::Runtime::is_for_malloc(bytes))
+    return joined_or(cell, bytes, otherwise, argument);
+  return small_or(bytes, cell, otherwise, argument);
 }
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
   return allocate_at(bytes, cell);

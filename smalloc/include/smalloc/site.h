@@ -105,7 +105,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * direct. */
 #define SMALLOC_CELL_PLACED (1u << 22)
 /* Set by the runtime: requests below a superpage go where freed neighbours are joined (the bitmap
- * heap, the program's malloc), because the site's sizes vary. */
+ * heap, the program's malloc), because the site's sizes vary. A thunk of a plain number of bytes
+ * jumps to __smalloc_v1_joining. */
 #define SMALLOC_CELL_JOINS (1u << 29)
 /* Set by the runtime: small requests of the site may go straight to __smalloc_v1_small. (Flag 64
  * meant this for thunks that did not pass it what to call otherwise. They now call as if nothing
@@ -303,6 +304,9 @@ void __smalloc_v1_mapped(void *p, size_t bytes, struct smalloc_cell *cell);
 typedef void *smalloc_otherwise(size_t bytes, const void *argument);
 void *__smalloc_v1_small(size_t bytes, struct smalloc_cell *cell, smalloc_otherwise *otherwise,
                          const void *argument);
+/* The same for a cell whose word has SMALLOC_CELL_JOINS and not SMALLOC_CELL_DIRECT. */
+void *__smalloc_v1_joining(size_t bytes, struct smalloc_cell *cell, smalloc_otherwise *otherwise,
+                           const void *argument);
 
 /* Marks a promotion point: the compiler calls it before a loop nest over the object at `p` that
  * superpages speed up by about `saved_misses` TLB misses (an estimate; 0: unknown trip count,

@@ -126,6 +126,10 @@ void *__smalloc_v1_small(size_t n, smalloc_cell *c, smalloc_otherwise *otherwise
   void *p = answer("small", n, argument == &std::nothrow, c);
   return p ? p : otherwise(n, argument);
 }
+void *__smalloc_v1_joining(size_t n, smalloc_cell *c, smalloc_otherwise *otherwise, const void *argument) {
+  void *p = answer("joining", n, argument == &std::nothrow, c);
+  return p ? p : otherwise(n, argument);
+}
 void *__smalloc_v1_calloc(size_t n, size_t of, smalloc_cell *c) { return answer("calloc", n, of, c); }
 void *__smalloc_v1_realloc(void *p, size_t n, smalloc_cell *c) { return answer("realloc", p != nullptr, n, c); }
 void *__smalloc_v1_aligned_alloc(size_t a, size_t n, smalloc_cell *c) { return answer("aligned_alloc", a, n, c); }
@@ -192,6 +196,11 @@ int main() {
   try { by_nothrow(20); } catch (std::runtime_error &e) { printf("caught %s of a direct site\n", e.what()); }
   throws = 0;
   serves = 1, all("direct and served"), serves = 0;
+  word(SMALLOC_WORD(SMALLOC_DECISION_RUNTIME, SMALLOC_SITE_REWRITTEN, 21, 0, 0) | SMALLOC_CELL_JOINS), all("joining");
+  throws = 1;
+  try { by_nothrow(20); } catch (std::runtime_error &e) { printf("caught %s of a joining site\n", e.what()); }
+  throws = 0;
+  serves = 1, all("joining and served"), serves = 0;
   static double a[72], b[64];
   static int at[6000];
   for (int i = 0; i < 64; i++) a[i] = b[i] = i;
@@ -241,6 +250,9 @@ expect_match expected '^record 1 80 free 1 realloc 1 delete 1 keys 1 cells 11$'
 expect_match expected '^new_aligned 330 128: cell 1 stack 1 back to main 1$'
 expect_match expected '^small 1000 0: cell 1 stack 1 back to main 1$'
 expect_match expected '^small 320 1: cell 1 stack 1 back to main 1$'
+expect_match expected '^joining 1000 0: cell 1 stack 1 back to main 1$'
+expect_match expected '^joining 320 1: cell 1 stack 1 back to main 1$'
+expect_match expected '^caught joining of a joining site$'
 expect_match expected '^touching 1 4099: cell 1 stack 1 back to main 1$'
 expect_touches() { # AFTER MISSES...
   local after=$1 misses

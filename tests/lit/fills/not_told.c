@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: nothing is told before loops that write less than a superpage, under a condition, to memory that is
-// not the heap's, or whose count is not known; before updates at random places, and before an outer loop that goes over the same
-// places again; nor for small code, an instrumented build, or heap=off.
+// not the heap's, or whose count is not known; before updates at random places, before an update in an outer loop, and before an
+// outer loop that goes over the same places again; nor for small code, an instrumented build, or heap=off.
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
 // RUN: %clang -Os -DALL -S -emit-llvm -o - %s | FileCheck %s
 // RUN: %clang -O2 -DALL -fplugin-arg-smalloc-heap=off -S -emit-llvm -o - %s | FileCheck %s
@@ -45,4 +45,13 @@ void same_places(double *restrict a, const int *restrict at, long steps) {
   for (long step = 0; step < steps; step++)
     for (long i = 0; i < 1000; i++)
       a[at[i]] = (double)(step * i);
+}
+void in_place(double *restrict a, const double *restrict w, long n) {
+  for (long half = 1; half < n; half *= 2)
+    for (long i = 0; i < n; i += 2 * half)
+      for (long j = 0; j < half; j++) {
+        const double u = a[i + j], v = a[i + j + half] * w[j * (n / half)];
+        a[i + j] = u + v;
+        a[i + j + half] = u - v;
+      }
 }

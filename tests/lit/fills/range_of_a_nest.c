@@ -41,3 +41,10 @@ void downwards(long *restrict a, long n) {
   for (long i = n - 1; i >= 0; i--)
     a[i] = i * i;
 }
+// CHECK-LABEL: define {{.*}}@into_zeroes(
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+// CHECK: ret void
+void into_zeroes(double *restrict a, const double *restrict by, long n) {
+  for (long i = 0; i < n; i++)
+    a[i] += by[i];
+}

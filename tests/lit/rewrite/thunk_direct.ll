@@ -20,9 +20,12 @@ declare noalias ptr @calloc(i64, i64)
 ; CHECK: %word = load atomic i64, ptr %1 monotonic
 ; CHECK-NEXT: %[[FLAG:.*]] = and i64 %word, 1073741824
 ; CHECK-NEXT: %[[MARKED:.*]] = icmp ne i64 %[[FLAG]], 0
-; CHECK-NEXT: br i1 %[[MARKED]], label %direct, label %
-; CHECK: direct:
+; CHECK-NEXT: br i1 %[[MARKED]], label %[[DIRECT:.*]], label %[[NEXT:.*]]{{$}}
+; CHECK: [[DIRECT]]:
 ; CHECK-NEXT: tail call ptr @__smalloc_v1_small(i64 %0, ptr %1, ptr @malloc, ptr poison)
+; CHECK: [[NEXT]]:
+; CHECK-NEXT: and i64 %word, 536870912
+; CHECK: tail call ptr @__smalloc_v1_joining(i64 %0, ptr %1, ptr @malloc, ptr poison)
 
 ; The program's new may throw out of it.
 ; CHECK: declare extern_weak ptr @__smalloc_v1_small(i64, ptr, ptr, ptr) #[[SMALL:[0-9]+]]
