@@ -61,7 +61,8 @@ void SmallPages::lower_reach(uint64_t bytes) {
 
 /// True if the program touches the units that it fills. Programs may use only a part of objects of
 /// several pages (buffers, stacks). A unit on base pages shows this by its residency, a superpage
-/// by its contents. The last kProbes full units are examined. If superpages look empty, they may
+/// by its contents. The last kProbes full units are examined. The newest one is skipped if a third
+/// of it is untouched at most: each size class has begun a slab there. If superpages look empty, they may
 /// hold zeros: then this growth gets base pages, as a probe. If the program fills the probe, the
 /// superpages did hold zeros, and later growths are probes by number only. A program may also
 /// request all rows of a matrix before it fills the first. If it had touched what it freed before,
@@ -74,6 +75,7 @@ bool SmallPages::grows_dense(size_t units) {
   const bool frees_dense = frees_dense_.load(std::memory_order_relaxed);
   const Area &base = areas_[0];
   unsigned seen = 0, untouched = 0;
+  bool skipped = false;
   for (UnitIndex index = region_->grown_units(base.slice);
        index-- > 0 && seen < kProbes && untouched < kMostUntouched;) {
     const FullUnit unit = full_unit(base, index);
@@ -87,8 +89,12 @@ bool SmallPages::grows_dense(size_t units) {
       continue;
     }
     seen++;
-    if (resident < unit.used - unit.used / 8)
+    if (resident >= unit.used - unit.used / 8)
+      continue;
+    if (seen > 1 || skipped || resident < unit.used - unit.used / 3)
       return false;
+    skipped = true;
+    seen = 0;
   }
   if (seen == 0 && !frees_dense)
     return false;
