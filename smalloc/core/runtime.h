@@ -156,6 +156,10 @@ public:
     return bytes <= BitmapHeap::kMostBytes && JoiningHeap::takes(bytes) && !t_small.no_bitmap &&
            !repeats(bytes);
   }
+  /// is_for_bitmap() of a request below JoiningHeap::kLeastRowBytes.
+  static bool is_small_for_bitmap(size_t bytes) {
+    return SMALLOC_UNLIKELY(JoiningHeap::takes_small(bytes)) && !t_small.no_bitmap;
+  }
   /// True if the program's malloc serves them, and the thread below the break.
   static bool is_for_malloc(size_t bytes) {
     return repeats(bytes) ||

@@ -128,11 +128,14 @@ SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
 // As allocate_at().
 SMALLOC_EXPORT void *__smalloc_v1_joining(size_t bytes, smalloc_cell *cell,
                                           smalloc_otherwise *otherwise, const void *argument) {
+  if (SMALLOC_LIKELY(bytes < smalloc::JoiningHeap::kLeastRowBytes))
+    return smalloc::Runtime::is_small_for_bitmap(bytes)
+               ? in_bitmap_or(cell, bytes, otherwise, argument)
+               : small_or(bytes, cell, otherwise, argument);
   if (smalloc::Runtime::is_for_bitmap(bytes))
     return in_bitmap_or(cell, bytes, otherwise, argument);
-  if (smalloc::Runtime::is_for_malloc(bytes))
-    return joined_or(cell, bytes, otherwise, argument);
-  return small_or(bytes, cell, otherwise, argument);
+  return smalloc::Runtime::is_for_malloc(bytes) ? joined_or(cell, bytes, otherwise, argument)
+                                                : small_or(bytes, cell, otherwise, argument);
 }
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
   return allocate_at(bytes, cell);

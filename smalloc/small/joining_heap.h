@@ -43,11 +43,13 @@ public:
   /// array that doubles as it grows (a vector, a string, a buffer) requests powers of two, or three
   /// times one. From kLeastPagesBytes to kMostCachedBytes the classes have the distance of pages,
   /// and jemalloc joins free pages.
-  static bool takes(size_t bytes) {
+  static constexpr bool takes(size_t bytes) {
     const size_t lowest = bytes & (size_t{0} - bytes);
     return bytes > kMostExact ? bytes <= kLeastPagesBytes || bytes > kMostCachedBytes
                               : bytes != lowest && bytes != 3 * lowest;
   }
+  /// takes(bytes) of a request below kLeastRowBytes, from a table: one test instead of a chain.
+  static bool takes_small(size_t bytes);
   static constexpr size_t kMostExact = 8192, kLeastPagesBytes = size_t{16} << 10;
   static constexpr size_t kMostCachedBytes = size_t{32} << 10;
   /// True for a large request of any caller. Size classes would leave up to a fifth of its pages
@@ -179,6 +181,17 @@ private:
   /// Looks of look_ahead() that would have found the units filled.
   static constexpr unsigned kTellingLooks = 8;
 };
+
+/// JoiningHeap::takes() of each size below kLeastRowBytes.
+struct SmallSizesTaken {
+  bool flags[JoiningHeap::kLeastRowBytes] = {};
+  constexpr SmallSizesTaken() {
+    for (size_t bytes = 0; bytes < JoiningHeap::kLeastRowBytes; bytes++)
+      flags[bytes] = JoiningHeap::takes(bytes);
+  }
+};
+inline constexpr SmallSizesTaken kSmallSizesTaken;
+inline bool JoiningHeap::takes_small(size_t bytes) { return kSmallSizesTaken.flags[bytes]; }
 
 } // namespace smalloc
 #endif
