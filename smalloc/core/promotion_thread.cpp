@@ -212,6 +212,7 @@ bool look_until_idle() {
   look_ahead_of_fills();
   uint32_t hurried = g_hurried.load();
   long glance = kGlanceNs;
+  unsigned vain = 0; // consecutive looks that page faults outside the watched objects have caused
   while (!helper_must_end() && !is_alone()) {
     const bool fills = wait_for_fill(pause, hurried, glance), hurries = g_hurried.load() != hurried;
     hurried = g_hurried.load();
@@ -220,8 +221,9 @@ bool look_until_idle() {
       look_ahead_of_fills();
       glance = kGlanceNs;
       pause = kIntervalNs;
-    } else if (fills) { // page faults outside the watched objects
-      glance = kLongestGlanceNs;
+      vain = 0;
+    } else if (fills) {
+      glance = min_of(kGlanceNs << min_of(++vain, 4u), kLongestGlanceNs);
       continue;
     }
     if (anything_pending()) {

@@ -256,6 +256,12 @@ void JoiningHeap::follow_from(uintptr_t unit) {
   given_end_ = 0;
 }
 
+/// True if the program, which fills upwards, has filled the lower half of a unit on base pages.
+static bool has_begun(const OsHooks &os, uintptr_t unit) {
+  return os.resident_pages(reinterpret_cast<const char *>(unit), kSuperpageBytes / 2) >=
+         kPagesPerUnit * 7 / 16;
+}
+
 /// Gives superpages to the next units behind the one that the program fills now, where only
 /// malloc's headers are.
 void JoiningHeap::give_late(const OsHooks &os, FirstTouchCost &cost, uintptr_t last) {
@@ -312,7 +318,11 @@ unsigned JoiningHeap::look_ahead(const OsHooks &os, FirstTouchCost &cost) {
   const uintptr_t last =
       align_down(min_of(highest_.load(), reinterpret_cast<uintptr_t>(sbrk(0))), kSuperpageBytes);
   const auto is_given = [&] { return late_ >= given_from_ && late_ < given_end_; };
-  while (late_ + kSuperpageBytes <= last && is_filled(os, late_, is_given())) {
+  // Zeros in a superpage show nothing. But the unit behind the given ones is on base pages.
+  const auto is_passed = [&] {
+    return is_given() && given_end_ + kSuperpageBytes <= last && has_begun(os, given_end_);
+  };
+  while (late_ + kSuperpageBytes <= last && (is_filled(os, late_, is_given()) || is_passed())) {
     note_filled(late_, is_given());
     late_ += kSuperpageBytes;
     late_pages_ = 0;
@@ -335,8 +345,7 @@ unsigned JoiningHeap::look_ahead(const OsHooks &os, FirstTouchCost &cost) {
       grown += static_cast<unsigned>((pages - late_pages_) / kPagesPerPart);
     late_pages_ = pages;
     // The program fills upwards: the lower half of the unit is filled.
-    if (pages >= kPagesPerUnit / 2 &&
-        (is_given() || os.resident_pages(unit, kSuperpageBytes / 2) >= kPagesPerUnit * 7 / 16))
+    if (pages >= kPagesPerUnit / 2 && (is_given() || has_begun(os, late_)))
       give_late(os, cost, last);
   }
   lock_.unlock();
