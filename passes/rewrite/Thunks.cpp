@@ -19,9 +19,8 @@ namespace {
 /// program's function, which may throw.
 Function *jumpedEntry(Module &M, StringRef Name) {
   PointerType *Ptr = PointerType::getUnqual(M.getContext());
-  Function *F =
-      weakEntry(M, Name,
-                FunctionType::get(Ptr, {Type::getInt64Ty(M.getContext()), Ptr, Ptr, Ptr}, false));
+  Function *F = weakEntry(
+      M, Name, FunctionType::get(Ptr, {Type::getInt64Ty(M.getContext()), Ptr, Ptr, Ptr}, false));
   F->removeFnAttr(Attribute::NoUnwind);
   return F;
 }

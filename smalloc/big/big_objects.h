@@ -50,10 +50,13 @@ struct BigObject {
   uint64_t history = 0;             ///< its key in FillHistory; 0: none
   bool watched = false;             ///< look_ahead() observes its fill (big_ahead.cpp)
   uint8_t looks_without_growth = 0; ///< consecutive looks that found nothing new in it
-  bool shows_data = false;          ///< a unit given ahead was seen to hold the program's data
-  uint16_t probe_pages = 0;         ///< resident pages of the probe at the last look
-  uint32_t probe = 0;    ///< the unit on base pages that shows how far the object is filled
-  uint64_t given_ns = 0; ///< when the units in front of the probe were given; 0: none were
+  /// Its first pages were filled in no order, as in a hash table: written by the helper thread, read
+  /// without a lock.
+  bool any_order = false;
+  bool shows_data = false;  ///< a unit given ahead was seen to hold the program's data
+  uint16_t probe_pages = 0; ///< resident pages of the probe at the last look
+  uint32_t probe = 0;       ///< the unit on base pages that shows how far the object is filled
+  uint64_t given_ns = 0;    ///< when the units in front of the probe were given; 0: none were
   /// When the program reached the probe; 0: not yet, or before the first look.
   uint64_t begun_ns = 0;
   uint16_t begun_pages = 0; ///< resident pages of the probe at begun_ns
@@ -178,6 +181,13 @@ public:
   /// when the credit is used up, or `pause_ns` have passed, or nothing is left. `eager`: ignores
   /// the credit. Does nothing, and the credit is lost, while another thread promotes.
   void promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns, bool eager);
+
+  /// Acts as promote(). The credit is a part of the program's time: kTimePerCollapseTime, or more for
+  /// an object that was filled in no order.
+  void promote_by_time(Handle handle, Price &price, uint64_t elapsed_ns, uint64_t pause_ns,
+                       bool eager);
+  /// True if the last promotion has stopped although the object's credit pays for more.
+  bool is_funded() const { return funded_.load(std::memory_order_relaxed); }
 
   /// Adds `saved_ns` to the object's worth: it was used in a way that its superpages speed up.
   void note_worth(const Handle &handle, uint64_t saved_ns);
@@ -374,6 +384,7 @@ private:
   SpinLock lock_;           ///< guards tables, maps and cache
   SpinLock promotion_lock_; ///< held while units of an object are collapsed; taken before lock_
   std::atomic<unsigned> pending_{0};
+  std::atomic<bool> funded_{false};
   std::atomic<uint32_t> stagger_{0};
   uint64_t aged_ns_ = 0;                ///< when worth was last halved
   std::atomic<bool> unrecorded_{false}; ///< some object is not recorded in the statistics

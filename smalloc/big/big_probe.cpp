@@ -122,6 +122,8 @@ bool BigObjects::look_at_probe(Area &a, UnitIndex head, BigObject &o, size_t pag
   const size_t least = o.ahead_units ? kNearlyPages : o.begun_pages + kMeasuredPages;
   const bool measured = grows && pages >= least,
              in_order = measured && fills_in_order(address(a, head + o.probe), pages);
+  if (measured && !in_order)
+    __atomic_store_n(&o.any_order, true, __ATOMIC_RELAXED);
   if (grows) {
     // A fill in any order (a hash table) fills all units at once: frequent looks would find nothing
     // to give, so its growth does not ask for them.

@@ -99,6 +99,7 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
   uint64_t began = os.now_ns();
   uint32_t seen = 0, looked = 0, promoted = 0;
   unsigned failures = 0;
+  bool stopped = false;
   for (; seen < o.whole_units; seen++) {
     if (o.next_unit >= o.whole_units)
       o.next_unit = 0;
@@ -124,15 +125,27 @@ void BigObjects::promote(Handle handle, Price &price, uint64_t credit_ns, uint64
     }
     if (os.now_ns() - began >= pause_ns) {
       seen++;
+      stopped = true;
       break;
     }
   }
+  funded_.store(stopped && o.ledger.covers(price.ns()), std::memory_order_relaxed);
   note_looks(o, looked, promoted, seen >= o.whole_units);
   if (o.superpages == o.whole_units || o.fruitless >= kMostFruitless) {
     SpinGuard guard(lock_);
     set_pending(o, false);
   }
   promotion_lock_.unlock();
+}
+
+void BigObjects::promote_by_time(Handle handle, Price &price, uint64_t elapsed_ns,
+                                 uint64_t pause_ns, bool eager) {
+  if (!handle)
+    return;
+  const bool any_order = __atomic_load_n(&handle.object->any_order, __ATOMIC_RELAXED);
+  promote(handle, price,
+          elapsed_ns / (any_order ? kTimePerCollapseTimeInAnyOrder : kTimePerCollapseTime),
+          pause_ns, eager);
 }
 
 } // namespace smalloc

@@ -392,6 +392,7 @@ private:
   void *resize_big(void *p, size_t bytes);
   void *move_to_other_memory(void *p, size_t bytes, Slice slice, bool keeps_kind,
                              smalloc_cell *cell);
+  void publish_promoted(const BigObjects::Handle &h);
   void promote_big(const BigObjects::Handle &handle, uint64_t credit_ns, uint64_t pause_ns);
   void charge_big(void *p, SiteAccounts::Account account);
   SMALLOC_COLD bool may_end(const char *call, const void *p, ObjectNote &note);

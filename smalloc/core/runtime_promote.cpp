@@ -102,6 +102,10 @@ long Runtime::migrate_class_heap() {
 
 void Runtime::promote_big(const BigObjects::Handle &h, uint64_t credit_ns, uint64_t pause_ns) {
   big_.promote(h, price_, credit_ns, pause_ns, options_.promote == PromotePolicy::kEager);
+  publish_promoted(h);
+}
+
+void Runtime::publish_promoted(const BigObjects::Handle &h) {
   publish_sites();
   g_accounts.big_promoted(region_.unit_address(h.slice, h.head),
                           h.object->units ? h.object->superpages : 0);
@@ -253,16 +257,18 @@ void Runtime::promote_by_time() {
     return;
   bool eager = options_.promote == PromotePolicy::kEager;
   uint64_t credit = from ? (now - from) / kTimePerCollapseTime : 0;
-  const bool funded = g_small.main_pages().is_funded() && now - from >= kBetweenFundedNs;
+  const bool funded =
+      (big_.is_funded() || g_small.main_pages().is_funded()) && now - from >= kBetweenFundedNs;
   if (from && credit < static_cast<uint64_t>(price_.ns()) && !eager && !funded)
     return;
   if (!time_credit_from_ns_.compare_exchange_strong(from, now) || from == 0)
     return;
   if (broken_.due())
     broken_.mend(eager ? max_of<uint64_t>(kPauseNs, credit) : credit, kPauseNs, price_);
-  else if (BigObjects::Handle h = big_.next_pending(pending_cursor_))
-    promote_big(h, credit, kPauseNs);
-  else if (g_small.main_pages().pending())
+  else if (BigObjects::Handle h = big_.next_pending(pending_cursor_)) {
+    big_.promote_by_time(h, price_, now - from, kPauseNs, eager);
+    publish_promoted(h);
+  } else if (g_small.main_pages().pending())
     promote_small(g_small.main_pages(), credit);
   else if (g_node_heaps.ready() && g_node_heaps.pages().pending())
     promote_small(g_node_heaps.pages(), credit);

@@ -195,6 +195,32 @@ TEST_F(BigAheadTest, AFillInAnyOrderAsksForNoFurtherLooks) {
   EXPECT_EQ(superpages_of(p), kLeastWindow);
 }
 
+/// The program will use it in no order, too: four times as much of its time pays for collapses.
+TEST_F(BigAheadTest, AnObjectFilledInAnyOrderEarnsMoreOfTheTime) {
+  char *table = make(100), *array = make(100);
+  for (size_t end = 60; end < 510; end += 120) {
+    fill(table, 0, end, 3);
+    fill(array, 0, end);
+    look();
+  }
+  for (size_t i = 0; i < 60; i++) {
+    fill(table, i);
+    fill(array, i);
+  }
+  const size_t before = FakeOs::collapsed.size();
+  Price collapse;
+  const uint64_t elapsed = kTimePerCollapseTimeInAnyOrder * Ledger::kStartPriceNs * 7 / 2;
+  big.promote_by_time(big.find(array), collapse, elapsed, UINT64_MAX, false);
+  EXPECT_EQ(FakeOs::collapsed.size(), before);
+  EXPECT_FALSE(big.is_funded());
+  big.promote_by_time(big.find(table), collapse, elapsed, 0, false); // stops after the first
+  EXPECT_EQ(FakeOs::collapsed.size(), before + 1);
+  EXPECT_TRUE(big.is_funded());
+  big.promote_by_time(big.find(table), collapse, 0, UINT64_MAX, false);
+  EXPECT_GT(FakeOs::collapsed.size(), before + 1);
+  EXPECT_FALSE(big.is_funded());
+}
+
 TEST_F(BigAheadTest, NothingIsGivenWhileSuperpagesAreTooExpensive) {
   char *p = make(100);
   price.account(50000000);
