@@ -15,22 +15,28 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-constexpr StringRef FillingName = "__smalloc_v1_filling", MarkerName = "__smalloc_v1_ask_filling",
-                    LargeName = "__smalloc_v1_large_fill";
-constexpr unsigned Parameters = 3;
+struct Names {
+  StringRef Filling, Marker, Large;
+  unsigned Parameters;
+};
+constexpr Names NamesOf[] = {
+    {"__smalloc_v1_filling", "__smalloc_v1_ask_filling", "__smalloc_v1_large_fill", 3},
+    {"__smalloc_v1_filling_each", "__smalloc_v1_ask_filling_each", "__smalloc_v1_large_fill_each",
+     5}};
 
-FunctionType *markerType(LLVMContext &C) {
-  Type *I64 = Type::getInt64Ty(C);
-  return FunctionType::get(Type::getVoidTy(C), {PointerType::getUnqual(C), I64, I64}, false);
+FunctionType *markerType(LLVMContext &C, const Names &Of) {
+  SmallVector<Type *, 5> Parameters(Of.Parameters, Type::getInt64Ty(C));
+  Parameters[0] = PointerType::getUnqual(C);
+  return FunctionType::get(Type::getVoidTy(C), Parameters, false);
 }
 
 /// Gives \p Thunk its body: it calls libsmalloc, if present, for fills of at least a superpage.
-void testAndCall(Function &Thunk) {
+void testAndCall(Function &Thunk, const Names &Of) {
   Module &M = *Thunk.getParent();
   LLVMContext &C = M.getContext();
-  Function *Filling = M.getFunction(FillingName);
+  Function *Filling = M.getFunction(Of.Filling);
   if (!Filling)
-    Filling = Function::Create(markerType(C), GlobalValue::ExternalWeakLinkage, FillingName, M);
+    Filling = Function::Create(markerType(C, Of), GlobalValue::ExternalWeakLinkage, Of.Filling, M);
   Filling->setDoesNotThrow();
   Filling->addFnAttr(Attribute::NonLazyBind);
   BasicBlock *Tests = BasicBlock::Create(C, "", &Thunk), *Asks = BasicBlock::Create(C, "", &Thunk),
@@ -41,7 +47,10 @@ void testAndCall(Function &Thunk) {
   B.SetInsertPoint(Asks);
   B.CreateCondBr(B.CreateIsNotNull(Filling), Calls, Ends);
   B.SetInsertPoint(Calls);
-  CallInst *Made = B.CreateCall(Filling, {Thunk.getArg(0), Thunk.getArg(1), Thunk.getArg(2)});
+  SmallVector<Value *, 5> Arguments;
+  for (Argument &A : Thunk.args())
+    Arguments.push_back(&A);
+  CallInst *Made = B.CreateCall(Filling, Arguments);
   Made->setTailCall(Thunk.getCallingConv() == CallingConv::C);
   B.CreateBr(Ends);
   B.SetInsertPoint(Ends);
@@ -49,16 +58,16 @@ void testAndCall(Function &Thunk) {
 }
 
 /// Returns the function that the expanded points of \p M call.
-Function *largeFill(Module &M) {
-  Function *Known = M.getFunction(LargeName);
+Function *largeFill(Module &M, const Names &Of) {
+  Function *Known = M.getFunction(Of.Large);
   if (Known && (!Known->isDeclaration() || isAddedAsText(M)))
     return Known;
   if (isAddedAsText(M))
-    return fillingText(M, LargeName, FillingName, SuperpageBytes, markerType(M.getContext()));
-  Function *F = hiddenPoint(M, LargeName, markerType(M.getContext()));
+    return fillingText(M, Of.Large, Of.Filling, SuperpageBytes, markerType(M.getContext(), Of));
+  Function *F = hiddenPoint(M, Of.Large, markerType(M.getContext(), Of));
   F->setCallingConv(keepsRegisters(M));
   F->addFnAttr(Attribute::NoInline);
-  testAndCall(*F);
+  testAndCall(*F, Of);
   return F;
 }
 
@@ -80,24 +89,25 @@ void expand(CallInst &Call, Function &Large) {
 
 } // namespace
 
-Function *fillMarker(Module &M) {
-  Function *Known = M.getFunction(MarkerName);
+Function *fillMarker(Module &M, FillKind Kind) {
+  const Names &Of = NamesOf[static_cast<unsigned>(Kind)];
+  Function *Known = M.getFunction(Of.Marker);
   if (Known && (!Known->isDeclaration() || isAddedAsText(M)))
     return Known;
-  Function *F = hiddenPoint(M, MarkerName, markerType(M.getContext()));
+  Function *F = hiddenPoint(M, Of.Marker, markerType(M.getContext(), Of));
   F->addFnAttr(Attribute::NoInline);
   if (isAddedAsText(M))
     leaveToGuards(*F);
   else
-    testAndCall(*F);
+    testAndCall(*F, Of);
   return F;
 }
 
-bool expandFillMarkers(Module &M, FunctionAnalysisManager &FAM) {
-  Function *Marker = M.getFunction(MarkerName);
+static bool expandMarkersOf(Module &M, FunctionAnalysisManager &FAM, const Names &Of) {
+  Function *Marker = M.getFunction(Of.Marker);
   // A link may have made the marker local and dropped an argument. That marker stays, and tests the
   // size.
-  if (!Marker || Marker->arg_size() != Parameters)
+  if (!Marker || Marker->arg_size() != Of.Parameters)
     return false;
   SmallVector<CallInst *, 16> Calls;
   for (User *U : Marker->users())
@@ -105,11 +115,18 @@ bool expandFillMarkers(Module &M, FunctionAnalysisManager &FAM) {
       Calls.push_back(Call);
   for (CallInst *Call : Calls) {
     FAM.invalidate(*Call->getFunction(), PreservedAnalyses::none());
-    expand(*Call, *largeFill(M));
+    expand(*Call, *largeFill(M, Of));
   }
   if (Marker->use_empty() && (Marker->isDiscardableIfUnused() || Marker->isDeclaration()))
     Marker->eraseFromParent();
   return !Calls.empty();
+}
+
+bool expandFillMarkers(Module &M, FunctionAnalysisManager &FAM) {
+  bool Any = false;
+  for (const Names &Of : NamesOf)
+    Any |= expandMarkersOf(M, FAM, Of);
+  return Any;
 }
 
 } // namespace smalloc

@@ -37,9 +37,11 @@ constexpr unsigned Budget = 40;
 /// instructions, and most loops fill small arrays.
 constexpr size_t FreePoints = 10, InstructionsPerPoint = 500, InstructionsPerPointOfLarge = 2000;
 
-/// A range as values of the program; Bytes is 0 for the whole object.
+/// A range as values of the program; Bytes is 0 for the whole object. With Offset, there is such a
+/// range at this distance behind each of Count pointers, which lie at Start.
 struct Announced {
   Value *Start, *Bytes, *Written;
+  Value *Count = nullptr, *Offset = nullptr;
 };
 
 class Points {
@@ -94,8 +96,9 @@ bool Points::computable(const FillRange &R, Instruction &At) {
     return false;
   ScevExpander Expander(*SE);
   SmallVector<const SCEV *, 3> All{R.Offset, R.Written};
-  if (R.Bytes)
-    All.push_back(R.Bytes);
+  for (const SCEV *Part : {R.Bytes, R.Pointers})
+    if (Part)
+      All.push_back(Part);
   return all_of(All, [&](const SCEV *S) { return Expander.isSafeToExpandAt(S, &At); }) &&
          !Expander.isHighCostExpansion(All, const_cast<Loop *>(R.Of), Budget,
                                        &FAM.getResult<TargetIRAnalysis>(*In), &At);
@@ -107,9 +110,16 @@ bool Points::computable(const FillRange &R, Instruction &At) {
 void Points::insert(Instruction &At, const Announced &Of, bool BeforeNest, DebugLoc Where) {
   LLVMContext &C = At.getContext();
   IRBuilder<> B(&At);
-  CallInst *Call = B.CreateCall(fillMarker(*In->getParent()), {Of.Start, Of.Bytes, Of.Written});
+  SmallVector<Value *, 5> Arguments{Of.Start, Of.Bytes, Of.Written};
+  if (Of.Offset)
+    Arguments.append({Of.Count, Of.Offset});
+  CallInst *Call = B.CreateCall(
+      fillMarker(*In->getParent(), Of.Offset ? FillKind::Each : FillKind::One), Arguments);
   // The call changes which pages back the memory, never the memory's contents.
-  Call->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+  MemoryEffects Effects = MemoryEffects::inaccessibleMemOnly();
+  if (Of.Offset)
+    Effects |= MemoryEffects::argMemOnly(ModRefInfo::Ref);
+  Call->setMemoryEffects(Effects);
   Call->setDoesNotThrow();
   Call->addFnAttr(Attribute::WillReturn);
   if (BeforeNest)
@@ -134,7 +144,7 @@ bool Points::before(const LoopReference &R) {
     return false;
   Changes(F);
   Instruction &At = *Preheader->getTerminator();
-  if (!DT->dominates(Known.Base, &At)) {
+  if (!Known.Pointers && !DT->dominates(Known.Base, &At)) {
     auto *Load = cast<LoadInst>(Known.Base);
     const auto [From, Distance] = fieldOf(*Load);
     IRBuilder<> B(&At);
@@ -146,10 +156,13 @@ bool Points::before(const LoopReference &R) {
     return Expander.expandCodeFor(S, S->getType(), At.getIterator());
   };
   IRBuilder<> B(&At);
-  Value *Written = ValueOf(Known.Written),
-        *Start = B.CreatePtrAdd(Known.Base, ValueOf(Known.Offset));
-  insert(At, {Start, Known.Bytes ? ValueOf(Known.Bytes) : B.getInt64(0), Written},
-         !Known.Of->isInnermost(), Known.Of->getStartLoc());
+  Value *Written = ValueOf(Known.Written), *Offset = ValueOf(Known.Offset),
+        *Bytes = Known.Bytes ? ValueOf(Known.Bytes) : B.getInt64(0);
+  const Announced Range =
+      Known.Pointers
+          ? Announced{ValueOf(Known.Pointers), Bytes, Written, B.getInt64(Known.Count), Offset}
+          : Announced{B.CreatePtrAdd(Known.Base, Offset), Bytes, Written};
+  insert(At, Range, !Known.Of->isInnermost(), Known.Of->getStartLoc());
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 
@@ -19,6 +20,19 @@ namespace {
 /// Most bytes of unwritten fields or elements between two written ones. The fill then still touches
 /// every page.
 constexpr uint64_t MostGapBytes = 256;
+
+/// Most pointers that an array of them may have for rangeOfEach().
+constexpr uint64_t MostPointers = 256;
+
+/// True if each iteration of the loop ends at the latch, and none can end the function.
+bool runsToItsEnd(const Loop &L) {
+  return L.getLoopLatch() && L.getExitingBlock() == L.getLoopLatch() &&
+         none_of(L.blocks(), [](const BasicBlock *Block) {
+           return any_of(*Block, [](const Instruction &I) {
+             return !isGuaranteedToTransferExecutionToSuccessor(&I);
+           });
+         });
+}
 
 /// Returns the bytes from one element that a store may choose to the next, as far as \p Offset
 /// shows it. The result is at least \p Own, the bytes of one store.
@@ -87,47 +101,88 @@ bool FillRanges::isKnownBefore(Value *Base, const Loop &L) const {
          isReadableAt(*Load, L.getHeader()->getTerminator(), &DT);
 }
 
+/// Extends the range \p Known, of which a store in \p Block writes \p Bytes at a time, by the
+/// iterations of the loop of \p Rec, its Offset. False: they do not extend it.
+bool FillRanges::extend(FillRange &Known, const SCEVAddRecExpr &Rec, const BasicBlock &Block,
+                        uint64_t Bytes) const {
+  const Loop *L = Rec.getLoop();
+  Type *Wide = Type::getInt64Ty(F.getContext());
+  // An upper bound is enough: memory that the loop does not reach is not touched, so its superpages
+  // take no memory.
+  const SCEV *Trips = Rec.isAffine() ? mostTripsOf(*L) : nullptr;
+  const BasicBlock *Latch = L->getLoopLatch();
+  // A store under a condition does not run in each iteration; an inner loop has its own guard.
+  if (!Trips || !Latch || (LI.getLoopFor(&Block) == L && !DT.dominates(&Block, Latch)) ||
+      !SE.isLoopInvariant(Known.Written, L) || !SE.isLoopInvariant(Known.Bytes, L))
+    return false;
+  const SCEV *Step = SE.getTruncateOrSignExtend(Rec.getStepRecurrence(SE), Wide);
+  const SCEV *Before = SE.getMinusSCEV(Trips, SE.getOne(Wide));
+  Known.Offset = Rec.getStart();
+  if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
+    Known.Offset = SE.getAddExpr(Known.Offset, SE.getMulExpr(Step, Before));
+    Step = SE.getNegativeSCEV(Step);
+  }
+  if (auto *Gap = dyn_cast<SCEVConstant>(Step);
+      !Known.Of && Gap && Gap->getAPInt().ule(MostGapBytes) && Gap->getAPInt().ugt(Bytes))
+    Known.Written = Known.Bytes = Step;
+  Known.Written = SE.getMulExpr(Known.Written, Trips);
+  Known.Bytes = SE.getAddExpr(Known.Bytes, SE.getMulExpr(Step, Before));
+  Known.Of = L;
+  return true;
+}
+
 /// Returns the range that a store walks in steps. The order of the steps need not be that of the
 /// nested loops.
 FillRange FillRanges::orderedRange(const LoopReference &R) const {
-  FillRange Known;
-  const BasicBlock *Block = R.Access->getParent();
-  Type *Wide = Type::getInt64Ty(F.getContext());
   const SCEV *Address = SE.getSCEV(R.Pointer);
   auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
   if (!Base)
-    return Known;
-  const SCEV *At = SE.removePointerBase(Address), *Written = SE.getConstant(Wide, R.Bytes),
-             *Bytes = Written;
-  while (auto *Rec = dyn_cast<SCEVAddRecExpr>(At)) {
-    const Loop *L = Rec->getLoop();
-    // An upper bound is enough: memory that the loop does not reach is not touched, so its
-    // superpages take no memory.
-    const SCEV *Trips = Rec->isAffine() ? mostTripsOf(*L) : nullptr;
-    const BasicBlock *Latch = L->getLoopLatch();
-    // A store under a condition does not run in each iteration; an inner loop has its own guard.
-    if (!Trips || !Latch || (LI.getLoopFor(Block) == L && !DT.dominates(Block, Latch)) ||
-        !isKnownBefore(Base->getValue(), *L) || !SE.isLoopInvariant(Written, L) ||
-        !SE.isLoopInvariant(Bytes, L))
+    return {};
+  const SCEV *Once = SE.getConstant(Type::getInt64Ty(F.getContext()), R.Bytes);
+  FillRange Known{nullptr, Base->getValue(), SE.removePointerBase(Address), Once, Once};
+  while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Known.Offset))
+    if (!isKnownBefore(Base->getValue(), *Rec->getLoop()) ||
+        !extend(Known, *Rec, *R.Access->getParent(), R.Bytes))
       break;
-    const SCEV *Step = SE.getTruncateOrSignExtend(Rec->getStepRecurrence(SE), Wide);
-    const SCEV *Before = SE.getMinusSCEV(Trips, SE.getOne(Wide));
-    At = Rec->getStart();
-    if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
-      At = SE.getAddExpr(At, SE.getMulExpr(Step, Before));
-      Step = SE.getNegativeSCEV(Step);
-    }
-    if (auto *Gap = dyn_cast<SCEVConstant>(Step);
-        !Known.Of && Gap && Gap->getAPInt().ule(MostGapBytes) && Gap->getAPInt().ugt(R.Bytes))
-      Written = Bytes = Step;
-    Written = SE.getMulExpr(Written, Trips);
-    Bytes = SE.getAddExpr(Bytes, SE.getMulExpr(Step, Before));
-    Known = {L, Base->getValue(), At, Bytes, Written};
-  }
   // An update in a nest, as of a transform in place, changes what an earlier loop has filled. Its
   // point would run once per iteration of the outer loops, and find the range touched.
   if (Known.Of && Known.Of->getParentLoop() && updates(R, *Known.Of))
     return {};
+  return Known;
+}
+
+/// Returns the ranges that a nest fills side by side, where its innermost loop goes over an array of
+/// pointers: a[k][i] for all k, then for the next i. The nest surely reads all of these pointers.
+FillRange FillRanges::rangeOfEach(const LoopReference &R) const {
+  const BasicBlock *Block = R.Access->getParent();
+  const Loop *Inner = LI.getLoopFor(Block), *Outer = Inner ? Inner->getParentLoop() : nullptr;
+  const BasicBlock *Latch = Inner ? Inner->getLoopLatch() : nullptr;
+  if (!Outer || !Latch || !DT.dominates(Block, Latch))
+    return {};
+  const SCEV *Address = SE.getSCEV(R.Pointer);
+  auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+  auto *Load = Base ? dyn_cast<LoadInst>(Base->getValue()) : nullptr;
+  if (!Load || !Load->isSimple() || !Inner->contains(Load) ||
+      !DT.dominates(Load->getParent(), Latch))
+    return {};
+  auto *Place = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Load->getPointerOperand()));
+  const uint64_t Count = SE.getSmallConstantTripCount(Inner);
+  if (!Place || Place->getLoop() != Inner || Count < 2 || Count > MostPointers ||
+      Place->getStepRecurrence(SE) !=
+          SE.getConstant(Type::getInt64Ty(F.getContext()), Load->getDataLayout().getPointerSize()))
+    return {};
+  const SCEV *Once = SE.getConstant(Type::getInt64Ty(F.getContext()), R.Bytes);
+  FillRange Known{nullptr,           Load, SE.removePointerBase(Address), Once, Once,
+                  Place->getStart(), Count};
+  const Loop *Reached = Inner;
+  while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Known.Offset)) {
+    const Loop *L = Rec->getLoop();
+    if (L != Reached->getParentLoop() || !runsToItsEnd(*L) ||
+        !DT.dominates(Reached->getHeader(), L->getLoopLatch()) ||
+        !SE.isLoopInvariant(Known.Pointers, L) || !extend(Known, *Rec, *Block, R.Bytes))
+      break;
+    Reached = L;
+  }
   return Known;
 }
 

@@ -13,6 +13,7 @@ namespace llvm {
 class DominatorTree;
 class LoadInst;
 class LoopInfo;
+class SCEVAddRecExpr;
 } // namespace llvm
 
 namespace smalloc {
@@ -24,6 +25,10 @@ struct FillRange {
   const llvm::SCEV *Offset = nullptr;
   const llvm::SCEV *Bytes = nullptr;   ///< from the first to the last byte; null: the whole object
   const llvm::SCEV *Written = nullptr; ///< lower bound of the bytes written in the range
+  /// Set: there is a range at Offset behind each of the Count pointers at this address. Base is the
+  /// load of one of them in the loop.
+  const llvm::SCEV *Pointers = nullptr;
+  uint64_t Count = 0;
 };
 
 /// Returns the address that \p Load reads, as a pointer and a distance in bytes.
@@ -37,13 +42,18 @@ public:
       : F(F), SE(SE), DT(DT), LI(LI) {}
   /// Returns the range that the store \p R is about to write; without a loop if it is not known.
   FillRange of(const LoopReference &R) const {
-    const FillRange Ordered = orderedRange(R);
-    return Ordered.Of ? Ordered : scatteredRange(R);
+    for (const FillRange &Known : {orderedRange(R), rangeOfEach(R)})
+      if (Known.Of)
+        return Known;
+    return scatteredRange(R);
   }
 
 private:
   FillRange orderedRange(const LoopReference &R) const;
+  FillRange rangeOfEach(const LoopReference &R) const;
   FillRange scatteredRange(const LoopReference &R) const;
+  bool extend(FillRange &Known, const llvm::SCEVAddRecExpr &Rec, const llvm::BasicBlock &Block,
+              uint64_t Bytes) const;
   const llvm::SCEV *tripsOf(const llvm::Loop &L) const;
   const llvm::SCEV *mostTripsOf(const llvm::Loop &L) const;
   bool isKnownBefore(llvm::Value *Base, const llvm::Loop &L) const;

@@ -248,6 +248,13 @@ SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cel
 SMALLOC_EXPORT void __smalloc_v1_filling(const void *p, uint64_t range, uint64_t written) {
   g_runtime.filling(p, range, written);
 }
+SMALLOC_EXPORT void __smalloc_v1_filling_each(const void *const *pointers, uint64_t range,
+                                              uint64_t written, uint64_t count, uint64_t offset) {
+  for (uint64_t i = 0; i < count; i++)
+    g_runtime.filling(
+        reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(pointers[i]) + offset), range,
+        written);
+}
 SMALLOC_EXPORT void __smalloc_v1_touching(const void *p, uint64_t saved_misses) {
   g_runtime.touching(p, saved_misses);
 }

@@ -321,6 +321,10 @@ void __smalloc_v1_touching(const void *p, uint64_t saved_misses);
  * the `range` bytes at `p`, 2 MiB or more. range 0: the whole object that contains `p`, all over
  * it. */
 void __smalloc_v1_filling(const void *p, uint64_t range, uint64_t written);
+/* The same for ranges that the code fills side by side: one at `offset` behind each of the `count`
+ * pointers at `pointers`. */
+void __smalloc_v1_filling_each(const void *const *pointers, uint64_t range, uint64_t written,
+                               uint64_t count, uint64_t offset);
 extern unsigned __smalloc_v1_pending;
 
 #ifdef __cplusplus

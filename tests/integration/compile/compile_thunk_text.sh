@@ -67,6 +67,12 @@ double filled_in_columns(double *__restrict to, long rows, long columns, double 
       to[i * columns + j] = x * i + y * j;
   return to[rows * columns - 1] + x;
 }
+double filled_side_by_side(double *const *__restrict f, double *const *__restrict g, const double *__restrict w, long n, double x, double y) {
+  for (long i = 1; i < n; i++)
+    for (int q = 0; q < 19; q++)
+      f[q][i] = g[q][i] = w[q];
+  return f[18][n - 1] + x * y;
+}
 C
 cat >runtime.cpp <<'C'
 #include "smalloc/site.h"
@@ -82,6 +88,7 @@ void *by_malloc(size_t), *by_calloc(size_t, size_t), *by_realloc(void *, size_t)
     *by_aligned_nothrow(size_t, size_t);
 double gathered(const double *, const int *, long, double, double), swept(long, long), of_two(const double *, const double *, const int *, long), in_rounds(const double *, const int *, long, long);
 double filled(double *, long, double, double), filled_in_columns(double *, long, long, double, double);
+double filled_side_by_side(double *const *, double *const *, const double *, long, double, double);
 static smalloc_module *module;
 static smalloc_cell *cells[32];
 static int number, serves, throws;
@@ -143,6 +150,10 @@ void *__smalloc_v1_new(size_t n, smalloc_cell *c) { return answer("new", n, 0, c
 void *__smalloc_v1_new_aligned(size_t n, size_t a, smalloc_cell *c) { return answer("new_aligned", n, a, c); }
 void __smalloc_v1_touching(const void *p, uint64_t misses) {
   answer("touching", p != nullptr, misses, cells[0]);
+  asm volatile("xorps %%xmm0,%%xmm0; xorps %%xmm1,%%xmm1; xorps %%xmm7,%%xmm7; xorps %%xmm15,%%xmm15" ::: "xmm0", "xmm1", "xmm7", "xmm15");
+}
+void __smalloc_v1_filling_each(const void *const *pointers, uint64_t range, uint64_t written, uint64_t count, uint64_t offset) {
+  answer(range == written && pointers[count - 1] ? "each" : "wrong", written, count * 100 + offset, cells[0]);
   asm volatile("xorps %%xmm0,%%xmm0; xorps %%xmm1,%%xmm1; xorps %%xmm7,%%xmm7; xorps %%xmm15,%%xmm15" ::: "xmm0", "xmm1", "xmm7", "xmm15");
 }
 void __smalloc_v1_filling(const void *, uint64_t range, uint64_t written) {
@@ -222,6 +233,10 @@ int main() {
   printf("%.0f\n", filled(big, 262144, 3.0, 2.0));
   printf("%.0f\n", filled_in_columns(big, 511, 512, 3.0, 2.0));
   printf("%.0f\n", filled_in_columns(big, 600, 512, 3.0, 2.0));
+  static double *arrays[19], weights[19];
+  for (int i = 0; i < 19; i++) arrays[i] = big, weights[i] = i;
+  printf("%.0f\n", filled_side_by_side(arrays, arrays, weights, 262144, 3.0, 2.0));
+  printf("%.0f\n", filled_side_by_side(arrays, arrays, weights, 262145, 3.0, 2.0));
 }
 C
 quietly "$CLANGXX" -O1 -I"$SMALLOC_SOURCE/smalloc/include" -fno-builtin -fPIE -c runtime.cpp -o runtime.o
@@ -266,6 +281,8 @@ expect_touches 'of a nest' 4099 $((4608 - 4099 + 5000))
 sed -n '/^-- filled$/,$p' expected >filled
 [ "$(sed -n 's/^filling \(.*\)/\1/p' filled | tr '\n' ';')" = "2097152 2097152: cell 1 stack 1 back to main 1;2457600 2457600: cell 1 stack 1 back to main 1;" ] ||
   fail "it is not told once of each fill of a superpage or more: $(cat filled)"
+[ "$(sed -n 's/^each \(.*\)/\1/p' filled | tr '\n' ';')" = "2097152 1908: cell 1 stack 1 back to main 1;2097152 1908: cell 1 stack 1 back to main 1;" ] ||
+  fail "it is not told of the arrays that are filled side by side: $(cat filled)"
 expect_match expected '^caught new$'
 expect_match expected "^the program's new threw$"
 expect_match expected '^caught small of a direct site$'
