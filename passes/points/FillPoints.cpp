@@ -37,8 +37,8 @@ constexpr unsigned Budget = 40;
 /// instructions, and most loops fill small arrays.
 constexpr size_t FreePoints = 10, InstructionsPerPoint = 500, InstructionsPerPointOfLarge = 2000;
 
-/// A range as values of the program; Bytes is 0 for the whole object. With Offset, there is such a
-/// range at this distance behind each of Count pointers, which lie at Start.
+/// A range as values of the program; Bytes is 0 for the whole object. With Offset, there is a range
+/// of Bytes at this distance behind each of Count pointers, which lie at Start.
 struct Announced {
   Value *Start, *Bytes, *Written;
   Value *Count = nullptr, *Offset = nullptr;

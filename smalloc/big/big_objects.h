@@ -50,8 +50,8 @@ struct BigObject {
   uint64_t history = 0;             ///< its key in FillHistory; 0: none
   bool watched = false;             ///< look_ahead() observes its fill (big_ahead.cpp)
   uint8_t looks_without_growth = 0; ///< consecutive looks that found nothing new in it
-  /// Its first pages were filled in no order, as in a hash table: written by the helper thread, read
-  /// without a lock.
+  /// Its first pages were filled in no order, as in a hash table. The helper thread writes it; it is
+  /// read without a lock.
   bool any_order = false;
   bool shows_data = false;  ///< a unit given ahead was seen to hold the program's data
   uint16_t probe_pages = 0; ///< resident pages of the probe at the last look
@@ -182,8 +182,8 @@ public:
   /// the credit. Does nothing, and the credit is lost, while another thread promotes.
   void promote(Handle handle, Price &price, uint64_t credit_ns, uint64_t pause_ns, bool eager);
 
-  /// Acts as promote(). The credit is a part of the program's time: kTimePerCollapseTime, or more for
-  /// an object that was filled in no order.
+  /// Acts as promote(). The credit is a part of the program's time: kTimePerCollapseTime, or more
+  /// for an object that was filled in no order.
   void promote_by_time(Handle handle, Price &price, uint64_t elapsed_ns, uint64_t pause_ns,
                        bool eager);
   /// True if the last promotion has stopped although the object's credit pays for more.

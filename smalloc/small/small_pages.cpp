@@ -62,11 +62,11 @@ void SmallPages::lower_reach(uint64_t bytes) {
 /// True if the program touches the units that it fills. Programs may use only a part of objects of
 /// several pages (buffers, stacks). A unit on base pages shows this by its residency, a superpage
 /// by its contents. The last kProbes full units are examined. The newest one is skipped if a third
-/// of it is untouched at most: each size class has begun a slab there. If superpages look empty, they may
-/// hold zeros: then this growth gets base pages, as a probe. If the program fills the probe, the
-/// superpages did hold zeros, and later growths are probes by number only. A program may also
-/// request all rows of a matrix before it fills the first. If it had touched what it freed before,
-/// units without any touch are taken for such rows.
+/// of it is untouched at most: each size class has begun a slab there. If superpages look empty,
+/// they may hold zeros: then this growth gets base pages, as a probe. If the program fills the
+/// probe, the superpages did hold zeros, and later growths are probes by number only. A program may
+/// also request all rows of a matrix before it fills the first. If it had touched what it freed
+/// before, units without any touch are taken for such rows.
 bool SmallPages::grows_dense(size_t units) {
   const unsigned growth = ++growths_;
   const unsigned first = units == 1 ? kProbeEvery : kProbeEvery * kProbeEvery;
