@@ -152,7 +152,7 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
 }
 
 /// Returns the ranges that a nest fills side by side, where its innermost loop goes over an array
-/// of pointers: a[k][i] for all k, then for the next i. The nest surely reads all of these pointers.
+/// of pointers: a[k][i] for all k, then for the next i. The nest surely reads all the pointers.
 FillRange FillRanges::rangeOfEach(const LoopReference &R) const {
   const BasicBlock *Block = R.Access->getParent();
   const Loop *Inner = LI.getLoopFor(Block), *Outer = Inner ? Inner->getParentLoop() : nullptr;

@@ -50,7 +50,7 @@ struct BigObject {
   uint64_t history = 0;             ///< its key in FillHistory; 0: none
   bool watched = false;             ///< look_ahead() observes its fill (big_ahead.cpp)
   uint8_t looks_without_growth = 0; ///< consecutive looks that found nothing new in it
-  /// Its first pages were filled in no order, as in a hash table. The helper thread writes it; it is
+  /// Its first pages were filled in no order, as in a hash table. Written by the helper thread, and
   /// read without a lock.
   bool any_order = false;
   bool shows_data = false;  ///< a unit given ahead was seen to hold the program's data
