@@ -4,6 +4,7 @@
 // zero, empty units are released, and superpages only as a whole.
 #include "tests/unit/core/small_pages_fixture.h"
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -292,6 +293,39 @@ TEST_F(SmallPagesTest, AProbeIsFullAndTouchedFromSevenEighthsOn) {
   EXPECT_FALSE(grows_dense(kPagesPerUnit, kFull - 1));
   EXPECT_TRUE(grows_dense(kFull, kFull * 7 / 8));
   EXPECT_FALSE(grows_dense(kFull, kFull * 7 / 8 - 1));
+}
+// In the newest full unit each size class has begun a slab, of which the program has not touched the
+// rest. The units before tell whether it fills what it requests.
+TEST_F(SmallPagesTest, TheNewestUnitMayHoldBegunSlabs) {
+  const auto grows_dense = [this](std::vector<size_t> touched) { // by unit, the oldest first
+    SetUp();
+    SmallPages some;
+    SmallPages::Config c;
+    c.has_super = true;
+    c.at_first_touch_bytes = uint64_t{touched.size()} * kSuperpageBytes;
+    EXPECT_TRUE(some.init(region, c));
+    some.lower_reach(0);
+    std::vector<const char *> units;
+    for (size_t i = 0; i < touched.size(); i++) {
+      char *unit = some.grow(kSuperpageBytes, kBasePageBytes, 1);
+      EXPECT_EQ(region.slice_of(unit), Slice::kSmallBase);
+      some.commit(unit, kSuperpageBytes);
+      units.push_back(unit);
+    }
+    FakeOs::resident = [&](const char *p) {
+      return touched[static_cast<size_t>(std::find(units.begin(), units.end(), p) - units.begin())];
+    };
+    const bool dense =
+        region.slice_of(some.grow(kSuperpageBytes, kBasePageBytes, 1)) == Slice::kSmallSuper;
+    FakeOs::resident = nullptr;
+    return dense;
+  };
+  constexpr size_t kAll = kPagesPerUnit, kTwoThirds = kAll - kAll / 3;
+  EXPECT_TRUE(grows_dense({kAll, kAll, kTwoThirds}));
+  EXPECT_FALSE(grows_dense({kAll, kAll, kTwoThirds - 1}));
+  EXPECT_FALSE(grows_dense({kAll, kTwoThirds, kAll})); // it was filled before: no begun slabs
+  EXPECT_FALSE(grows_dense({kAll, kTwoThirds, kTwoThirds}));
+  EXPECT_FALSE(grows_dense({kTwoThirds})); // no unit before
 }
 TEST_F(SmallPagesTest, GrowthThatDoesNotFillItsUnitsHasNoSuperpagesAtFirstTouch) {
   SmallPages always;
