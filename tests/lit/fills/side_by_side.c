@@ -9,8 +9,8 @@ struct lattice {
   double *f[19], *g[19];
 };
 // CHECK-LABEL: define {{.*}}@fill(
-// CHECK-DAG: %[[F:.*]] = getelementptr inbounds nuw i8, ptr %l, i64 8{{$}}
-// CHECK-DAG: %[[G:.*]] = getelementptr inbounds nuw i8, ptr %l, i64 160{{$}}
+// CHECK-DAG: %[[F:.*]] = getelementptr inbounds {{(nuw )?}}i8, ptr %l, i64 8{{$}}
+// CHECK-DAG: %[[G:.*]] = getelementptr inbounds {{(nuw )?}}i8, ptr %l, i64 160{{$}}
 // CHECK-DAG: %[[BYTES:.*]] = shl {{.*}}i64 %{{.*}}, 3
 // CHECK-DAG: call preserve_mostcc void @__smalloc_v1_large_fill_each(ptr {{.*}}%[[F]], i64 %[[BYTES]], i64 %[[BYTES]], i64 19, i64 0)
 // CHECK-DAG: call preserve_mostcc void @__smalloc_v1_large_fill_each(ptr {{.*}}%[[G]], i64 %[[BYTES]], i64 %[[BYTES]], i64 19, i64 0)
