@@ -28,8 +28,8 @@ void behind_a_border(struct lattice *restrict l, const double *restrict w) {
     for (int q = 0; q < 19; q++)
       l->f[q][i] = l->g[q][i] = w[q];
 }
-// CHECK-NOT: call {{.*}}fill_each(
 // CHECK-LABEL: define {{.*}}@until(
+// CHECK-NOT: call {{.*}}fill_each(
 void until(struct lattice *restrict l, const double *restrict w, const char *restrict end) {
   for (long i = 0; i < l->n; i++) {
     if (end[i])
@@ -39,6 +39,7 @@ void until(struct lattice *restrict l, const double *restrict w, const char *res
   }
 }
 // CHECK-LABEL: define {{.*}}@with_a_call(
+// CHECK-NOT: call {{.*}}fill_each(
 void other(long);
 void with_a_call(struct lattice *restrict l, const double *restrict w) {
   for (long i = 0; i < l->n; i++) {
@@ -48,6 +49,7 @@ void with_a_call(struct lattice *restrict l, const double *restrict w) {
   }
 }
 // CHECK-LABEL: define {{.*}}@some(
+// CHECK-NOT: call {{.*}}fill_each(
 void some(struct lattice *restrict l, const double *restrict w, const char *restrict uses) {
   for (long i = 0; i < l->n; i++)
     for (int q = 0; q < 19; q++)
@@ -55,12 +57,13 @@ void some(struct lattice *restrict l, const double *restrict w, const char *rest
         l->f[q][i] = l->g[q][i] = w[q];
 }
 // CHECK-LABEL: define {{.*}}@of_any_number(
+// CHECK-NOT: call {{.*}}fill_each(
 void of_any_number(double **restrict f, const double *restrict w, long n, int m) {
   for (long i = 0; i < n; i++)
     for (int q = 0; q < m; q++)
       f[q][i] = w[q];
 }
-// CHECK: define linkonce_odr hidden preserve_mostcc void @__smalloc_v1_large_fill_each(
+// CHECK-LABEL: define linkonce_odr hidden preserve_mostcc void @__smalloc_v1_large_fill_each(
 // CHECK: icmp ugt i64 %2, 2097151
 
 // TEXT: __smalloc_v1_large_fill_each:
