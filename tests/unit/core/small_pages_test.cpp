@@ -294,8 +294,8 @@ TEST_F(SmallPagesTest, AProbeIsFullAndTouchedFromSevenEighthsOn) {
   EXPECT_TRUE(grows_dense(kFull, kFull * 7 / 8));
   EXPECT_FALSE(grows_dense(kFull, kFull * 7 / 8 - 1));
 }
-// In the newest full unit each size class has begun a slab, of which the program has not touched the
-// rest. The units before tell whether it fills what it requests.
+// In the newest full unit each size class has begun a slab, of which the program has not touched
+// the rest. The units before tell whether it fills what it requests.
 TEST_F(SmallPagesTest, TheNewestUnitMayHoldBegunSlabs) {
   const auto grows_dense = [this](std::vector<size_t> touched) { // by unit, the oldest first
     SetUp();
