@@ -15,11 +15,12 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
+/// The runtime's entry, the marker, and the function that expanded points call.
 struct Names {
   StringRef Filling, Marker, Large;
   unsigned Parameters;
 };
-constexpr Names NamesOf[] = {
+constexpr Names NamesOf[] = { // by FillKind
     {"__smalloc_v1_filling", "__smalloc_v1_ask_filling", "__smalloc_v1_large_fill", 3},
     {"__smalloc_v1_filling_each", "__smalloc_v1_ask_filling_each", "__smalloc_v1_large_fill_each",
      5}};

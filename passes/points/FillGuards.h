@@ -15,6 +15,7 @@
 
 namespace smalloc {
 
+/// One range, or one behind each pointer of an array.
 enum class FillKind { One, Each };
 
 /// Returns the marker: void(ptr first byte, i64 bytes of the range or 0, i64 bytes that are

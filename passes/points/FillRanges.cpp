@@ -24,14 +24,19 @@ constexpr uint64_t MostGapBytes = 256;
 /// Most pointers that an array of them may have for rangeOfEach().
 constexpr uint64_t MostPointers = 256;
 
-/// True if each iteration of the loop ends at the latch, and none can end the function.
-bool runsToItsEnd(const Loop &L) {
+/// True if the instruction may end the function, or may write a pointer.
+bool mayEndOrWritePointer(const Instruction &I) {
+  auto *Store = dyn_cast<StoreInst>(&I);
+  return !isGuaranteedToTransferExecutionToSuccessor(&I) ||
+         (Store ? Store->getValueOperand()->getType()->isPtrOrPtrVectorTy() : I.mayWriteToMemory());
+}
+
+/// True if the pointers that the loop reads may be read before it: each iteration ends at the
+/// latch, and none ends the function or writes a pointer.
+bool readsKnownPointers(const Loop &L) {
   return L.getLoopLatch() && L.getExitingBlock() == L.getLoopLatch() &&
-         none_of(L.blocks(), [](const BasicBlock *Block) {
-           return any_of(*Block, [](const Instruction &I) {
-             return !isGuaranteedToTransferExecutionToSuccessor(&I);
-           });
-         });
+         none_of(L.blocks(),
+                 [](const BasicBlock *Block) { return any_of(*Block, mayEndOrWritePointer); });
 }
 
 /// Returns the bytes from one element that a store may choose to the next, as far as \p Offset
@@ -101,6 +106,15 @@ bool FillRanges::isKnownBefore(Value *Base, const Loop &L) const {
          isReadableAt(*Load, L.getHeader()->getTerminator(), &DT);
 }
 
+FillRange FillRanges::of(const LoopReference &R) const {
+  for (const FillRange &Known : {orderedRange(R), rangeOfEach(R)})
+    if (Known.Of)
+      // An update in a nest, as of a transform in place, changes what an earlier loop has filled.
+      // Its point would run once per iteration of the outer loops, and find the range touched.
+      return Known.Of->getParentLoop() && updates(R, *Known.Of) ? FillRange() : Known;
+  return scatteredRange(R);
+}
+
 /// Extends the range \p Known, of which a store in \p Block writes \p Bytes at a time, by the
 /// iterations of the loop of \p Rec, its Offset. False: they do not extend it.
 bool FillRanges::extend(FillRange &Known, const SCEVAddRecExpr &Rec, const BasicBlock &Block,
@@ -144,10 +158,6 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
     if (!isKnownBefore(Base->getValue(), *Rec->getLoop()) ||
         !extend(Known, *Rec, *R.Access->getParent(), R.Bytes))
       break;
-  // An update in a nest, as of a transform in place, changes what an earlier loop has filled. Its
-  // point would run once per iteration of the outer loops, and find the range touched.
-  if (Known.Of && Known.Of->getParentLoop() && updates(R, *Known.Of))
-    return {};
   return Known;
 }
 
@@ -177,7 +187,7 @@ FillRange FillRanges::rangeOfEach(const LoopReference &R) const {
   const Loop *Reached = Inner;
   while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Known.Offset)) {
     const Loop *L = Rec->getLoop();
-    if (L != Reached->getParentLoop() || !runsToItsEnd(*L) ||
+    if (L != Reached->getParentLoop() || !readsKnownPointers(*L) ||
         !DT.dominates(Reached->getHeader(), L->getLoopLatch()) ||
         !SE.isLoopInvariant(Known.Pointers, L) || !extend(Known, *Rec, *Block, R.Bytes))
       break;

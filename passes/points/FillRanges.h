@@ -41,12 +41,7 @@ public:
              const llvm::LoopInfo &LI)
       : F(F), SE(SE), DT(DT), LI(LI) {}
   /// Returns the range that the store \p R is about to write; without a loop if it is not known.
-  FillRange of(const LoopReference &R) const {
-    for (const FillRange &Known : {orderedRange(R), rangeOfEach(R)})
-      if (Known.Of)
-        return Known;
-    return scatteredRange(R);
-  }
+  FillRange of(const LoopReference &R) const;
 
 private:
   FillRange orderedRange(const LoopReference &R) const;

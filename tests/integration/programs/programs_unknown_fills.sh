@@ -14,6 +14,7 @@ void across(float *a, int rows, int columns);
 void table(unsigned long *t, unsigned long mask, long n);
 void permuted(float *to, const unsigned *at, long n);
 void strided(char *a, long n, long step);
+void side_by_side(float **f, const float *w, long n);
 size_t from_file(char *to, size_t n, FILE *f);
 static unsigned long pages(char mapped[16]) { /* page faults of the process so far */
   FILE *f = fopen("/proc/self/stat", "r");
@@ -38,6 +39,11 @@ int main(int argc, char **argv) {
     free(at);
   }
   if (!strcmp(what, "strided")) strided(p, bytes, 8 << 12);
+  if (!strcmp(what, "side by side")) {
+    static float *f[16], w[16];
+    for (int q = 0; q < 16; q++) f[q] = (float *)(p + bytes / 16 * q), w[q] = q;
+    side_by_side(f, w, bytes / 16 / sizeof(float));
+  }
   if (!strcmp(what, "file")) {
     FILE *f = fopen("/dev/zero", "r");
     if (from_file(p, bytes, f) != bytes) abort();
@@ -71,6 +77,11 @@ void permuted(float *to, const unsigned *at, long n) {
 void strided(char *a, long n, long step) {
   for (long i = 0; i < n; i += step) a[i] = 1;
 }
+void side_by_side(float **restrict f, const float *restrict w, long n) {
+  for (long i = 0; i < n; i++)
+#pragma clang loop unroll(disable)
+    for (int q = 0; q < 16; q++) f[q][i] = w[q];
+}
 size_t from_file(char *to, size_t n, FILE *f) { return fread(to, 1, n, f); }
 C
 build() { # name options...
@@ -90,8 +101,8 @@ faults() { # program arguments...
   cmp want got || fail "$*: another result"
   sed -n 's/^faults //p' err
 }
-for what in across table permuted file; do
-  told=$(faults program $what) untold=$(faults untold $what)
+for what in across table permuted file "side by side"; do
+  told=$(faults program "$what") untold=$(faults untold "$what")
   echo "$what: $told page faults, without fill points $untold"
   [ "$told" -le 4000 ] || fail "$what: $told page faults for 64 MiB that are told"
   [ "$untold" -ge 12000 ] || fail "$what: $untold page faults without fill points: this test shows nothing"

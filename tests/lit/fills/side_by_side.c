@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: arrays that a nest fills side by side through an array of pointers are told of in one call, before the
-// nest. Not where the nest may end before it has read all pointers, or loads them under a condition; nor with a number of
-// pointers known at run time only.
+// nest. Not where the nest may end before it has read all pointers, sets them itself, or loads them under a condition; nor with a
+// number of pointers known at run time only.
 // RUN: %clang -O2 -fno-discard-value-names -S -emit-llvm -o - %s | FileCheck %s
 // RUN: %clang -O2 --target=x86_64-linux-gnu -S -o - %s | FileCheck --check-prefix=TEXT %s
 struct lattice {
@@ -47,6 +47,25 @@ void with_a_call(struct lattice *restrict l, const double *restrict w) {
     for (int q = 0; q < 19; q++)
       l->f[q][i] = l->g[q][i] = w[q];
   }
+}
+// CHECK-LABEL: define {{.*}}@sets_them(
+// CHECK-NOT: call {{.*}}fill_each(
+void sets_them(struct lattice *restrict l, const double *restrict w, double *from) {
+  for (long i = 0; i < l->n; i++) {
+    l->f[i % 19] = from + i;
+    for (int q = 0; q < 19; q++)
+      l->f[q][i] = l->g[q][i] = w[q];
+  }
+}
+// CHECK-LABEL: define {{.*}}@in_place(
+// CHECK-NOT: call {{.*}}fill_each(
+void in_place(struct lattice *restrict l, const double *restrict w, long steps) {
+  for (long step = 0; step < steps; step++)
+    for (long i = 0; i < l->n; i++)
+      for (int q = 0; q < 19; q++) {
+        l->f[q][i] += w[q];
+        l->g[q][i] += w[q];
+      }
 }
 // CHECK-LABEL: define {{.*}}@some(
 // CHECK-NOT: call {{.*}}fill_each(
