@@ -64,16 +64,8 @@ __attribute__((noinline)) void *filled_or(size_t bytes, smalloc_otherwise *other
   void *p = fill_at_direct(bytes);
   return p ? p : otherwise(bytes, argument);
 }
-// Both functions serve a site whose sizes vary from a heap that joins neighbours. They are
-// separate, so that the path through the thread's cache saves no register.
-__attribute__((noinline)) void *allocate_in_bitmap(smalloc_cell *cell, size_t bytes) {
-  return g_runtime.bitmap_or_other(cell, bytes);
-}
-__attribute__((noinline)) void *allocate_at_joining(smalloc_cell *cell, size_t bytes) {
-  return bytes < smalloc::kSuperpageBytes ? g_runtime.joining_allocate(cell, bytes)
-                                          : allocate_at_direct(bytes, cell);
-}
-// These three are separate for the same reason.
+// These three serve a site whose sizes vary from a heap that joins neighbours. They are separate,
+// so that the path through the thread's cache saves no register.
 __attribute__((noinline)) void *joined_slowly_or(smalloc_cell *cell, size_t bytes, void *cached,
                                                  smalloc_otherwise *otherwise,
                                                  const void *argument) {
@@ -87,7 +79,8 @@ __attribute__((noinline)) void *in_bitmap_or(smalloc_cell *cell, size_t bytes,
 }
 __attribute__((noinline)) void *joined_or(smalloc_cell *cell, size_t bytes,
                                           smalloc_otherwise *otherwise, const void *argument) {
-  void *p = allocate_at_joining(cell, bytes);
+  void *p = bytes < smalloc::kSuperpageBytes ? g_runtime.joining_allocate(cell, bytes)
+                                             : allocate_at_direct(bytes, cell);
   return SMALLOC_LIKELY(p != nullptr) ? p : otherwise(bytes, argument);
 }
 /// Serves malloc and operator new without the thread's cache. Separate, so that the path through
@@ -97,21 +90,6 @@ __attribute__((noinline)) void *allocate_elsewhere(size_t bytes, smalloc_cell *c
              ? nullptr
              : g_runtime.site_allocate(cell, bytes, kMallocAlignment, false);
 }
-/// At a site whose sizes vary, jemalloc's cache serves arrays that double as they grow, and all
-/// threads but the main one.
-inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
-  if (SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)) {
-    if (smalloc::Runtime::is_for_bitmap(bytes))
-      return allocate_in_bitmap(cell, bytes);
-    if (smalloc::Runtime::is_for_malloc(bytes))
-      return allocate_at_joining(cell, bytes);
-    if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
-      return allocate_at_direct(bytes, cell);
-    void *p = take_at_direct(bytes);
-    return SMALLOC_LIKELY(p != nullptr) ? p : fill_at_direct(bytes);
-  }
-  return allocate_elsewhere(bytes, cell);
-}
 SMALLOC_INLINED void *small_or(size_t bytes, smalloc_cell *cell, smalloc_otherwise *otherwise,
                                const void *argument) {
   if (SMALLOC_UNLIKELY(!smalloc::Runtime::may_be_direct(bytes)))
@@ -119,15 +97,10 @@ SMALLOC_INLINED void *small_or(size_t bytes, smalloc_cell *cell, smalloc_otherwi
   void *p = take_at_direct(bytes);
   return SMALLOC_LIKELY(p != nullptr) ? p : filled_or(bytes, otherwise, argument);
 }
-} // namespace
-
-SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
-                                        smalloc_otherwise *otherwise, const void *argument) {
-  return small_or(bytes, cell, otherwise, argument);
-}
-// As allocate_at().
-SMALLOC_EXPORT void *__smalloc_v1_joining(size_t bytes, smalloc_cell *cell,
-                                          smalloc_otherwise *otherwise, const void *argument) {
+/// At a site whose sizes vary, jemalloc's cache serves arrays that double as they grow, and all
+/// threads but the main one.
+SMALLOC_INLINED void *joining_or(size_t bytes, smalloc_cell *cell, smalloc_otherwise *otherwise,
+                                 const void *argument) {
   if (SMALLOC_LIKELY(bytes < smalloc::JoiningHeap::kLeastRowBytes))
     return smalloc::Runtime::is_small_for_bitmap(bytes)
                ? in_bitmap_or(cell, bytes, otherwise, argument)
@@ -136,6 +109,23 @@ SMALLOC_EXPORT void *__smalloc_v1_joining(size_t bytes, smalloc_cell *cell,
     return in_bitmap_or(cell, bytes, otherwise, argument);
   return smalloc::Runtime::is_for_malloc(bytes) ? joined_or(cell, bytes, otherwise, argument)
                                                 : small_or(bytes, cell, otherwise, argument);
+}
+/// Serves realloc, which begins a new object, and thunks that do not know joining_or().
+inline void *allocate_at(size_t bytes, smalloc_cell *cell) {
+  constexpr smalloc_otherwise *kDeclines = [](size_t, const void *) -> void * { return nullptr; };
+  return SMALLOC_LIKELY(__atomic_load_n(&cell->word, __ATOMIC_RELAXED) & SMALLOC_CELL_JOINS)
+             ? joining_or(bytes, cell, kDeclines, nullptr)
+             : allocate_elsewhere(bytes, cell);
+}
+} // namespace
+
+SMALLOC_EXPORT void *__smalloc_v1_small(size_t bytes, smalloc_cell *cell,
+                                        smalloc_otherwise *otherwise, const void *argument) {
+  return small_or(bytes, cell, otherwise, argument);
+}
+SMALLOC_EXPORT void *__smalloc_v1_joining(size_t bytes, smalloc_cell *cell,
+                                          smalloc_otherwise *otherwise, const void *argument) {
+  return joining_or(bytes, cell, otherwise, argument);
 }
 SMALLOC_EXPORT void *__smalloc_v1_malloc(size_t bytes, smalloc_cell *cell) {
   return allocate_at(bytes, cell);
@@ -248,6 +238,7 @@ SMALLOC_EXPORT void __smalloc_v1_mapped(void *p, size_t bytes, smalloc_cell *cel
 SMALLOC_EXPORT void __smalloc_v1_filling(const void *p, uint64_t range, uint64_t written) {
   g_runtime.filling(p, range, written);
 }
+// The pointers may be any: filling() ignores what is not libsmalloc's.
 SMALLOC_EXPORT void __smalloc_v1_filling_each(const void *const *pointers, uint64_t range,
                                               uint64_t written, uint64_t count, uint64_t offset) {
   for (uint64_t i = 0; i < count; i++)
