@@ -28,11 +28,13 @@ static long field(const char *name) {
 enum { kObject = 96 << 20, kSmall = 200, kCount = 400000 };
 static char *big;
 static char *small[kCount];
-static void write_all(void) {
-  for (long i = 0; big && i < kObject; i += 4096)
+/* Writes to one base page of `every`. */
+static void write_pages(long every) {
+  for (long i = 0; big && i < kObject; i += 4096 * every)
     big[i]++;
   for (long i = 0; small[0] && i < kCount; i++)
-    small[i][0]++;
+    if ((long)small[i] / 4096 % every == 0)
+      small[i][0]++;
 }
 int main(int argc, char **argv) {
   const int objects = atoi(argv[1]);
@@ -46,7 +48,7 @@ int main(int argc, char **argv) {
     pause();
     _exit(0);
   }
-  write_all();
+  write_pages(4); /* breaks each superpage, and leaves most of its pages to both processes */
   struct timespec moment = {0, 300000000};
   nanosleep(&moment, NULL); /* rounds pass while the child shares */
   const long shared = field("AnonHugePages:");
@@ -59,7 +61,7 @@ int main(int argc, char **argv) {
   struct timespec now;
   do {
     for (int k = 0; k < 20; k++)
-      write_all();
+      write_pages(1);
     for (int k = 0; argc > 2 && k < 10000; k++)
       free(malloc(64));
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
