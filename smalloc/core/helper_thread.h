@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// helper_thread.h creates the helper thread and tells it when to end. There are two kinds. A bare
+// helper_thread.h creates the helper thread, and makes it end. There are two kinds. A bare
 // thread (bare_thread.h) serves a process for which the C library knows of one thread only, so that
 // it goes on without locks. A known thread, from pthread_create, serves all others, and is needed
 // where the helper calls the program's malloc.

@@ -74,8 +74,8 @@ bool nap(long pause, uint32_t seen) {
   return g_hurried.load() != seen;
 }
 
-/// Returns the page faults of the process without input. Returns 0 if the program has installed a
-/// seccomp filter, which may kill for getrusage(2). Cost: 0.4 us.
+/// Returns the minor page faults of the process, those without I/O. Returns 0 if the program has
+/// installed a seccomp filter, which may kill for getrusage(2). Cost: 0.4 us.
 long minor_faults() {
   rusage usage;
   return !filters_itself() && getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_minflt : 0;

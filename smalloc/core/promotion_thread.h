@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// promotion_thread.h starts and stops the helper thread. It runs while units wait for promotion. It
-// gives superpages ahead of a fill (heap:auto), or promotes by time (promoter:thread). A second
-// thread has costs: some system calls are refused to processes with threads. So heap:auto starts it
-// only with 32 MiB of big objects.
+// promotion_thread.h starts and stops the helper thread. The thread gives superpages ahead of a
+// fill, promotes waiting units as time passes, and gives unused memory back that was kept. A second
+// thread has costs: the kernel refuses some system calls to processes with threads. So libsmalloc
+// starts the thread only with 32 MiB of such memory (Runtime::wake_helper()) or with
+// promoter:thread.
 #ifndef SMALLOC_CORE_PROMOTION_THREAD_H
 #define SMALLOC_CORE_PROMOTION_THREAD_H
 

@@ -89,10 +89,14 @@ static constexpr PromotionWork kPromotionWork = {
     [] { g_runtime.promote_by_time(); }, [] { return g_runtime.give_back_idle(); },
     [] { return g_runtime.keeps_unused(); }};
 
-/// Starts the helper thread if it is not running and has work. It has work under promoter:thread,
-/// under heap:auto with objects watched while they fill, with a large heap of malloc whose free top
-/// may be kept, or after a fork. A process with less than kLeastHelpedBytes of such memory gets no
-/// additional thread.
+/// Starts the helper thread if it is not running and has work. It has work under promoter:thread.
+/// Otherwise it has work
+///   - while big objects wait to be filled (`watches`),
+///   - after a fork that has broken superpages (`mends`),
+///   - while smaller objects that were requested early wait to be filled, in malloc's heap
+///     (`follows`) or in size classes (`rows`),
+///   - while the free top of malloc's heap may be kept (`keeps`).
+/// Each case needs 32 MiB of such memory: less is not worth an additional thread.
 void Runtime::wake_helper() {
   if (options_.promote == PromotePolicy::kOff)
     return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// runtime_unused.cpp decides for how long memory that the program has freed is kept for the next
-// objects: the free top of malloc's heap (small/heap_top.h) and the unused pages of an emptied heap
-// of small objects (small/small_decay.cpp). The helper thread gives them back after a second. They
-// are given back sooner if other memory would raise the peak of the process beside them.
+// runtime_unused.cpp limits how long freed memory is kept for the next objects: the free top of
+// malloc's heap (small/heap_top.h) and the unused pages of an emptied heap of small objects
+// (small/small_decay.cpp). The helper thread gives them back after a second. They are given back
+// sooner if other memory would raise the peak of the process beside them.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/helper_thread.h"
 #include "smalloc/core/promotion_thread.h"

@@ -37,8 +37,8 @@ public:
   void set_pad(size_t bytes);
   /// True while glibc does not trim.
   bool keeps() const { return trigger_.load(std::memory_order_relaxed) != nullptr; }
-  /// A request has returned an object that ends at `used_to`, below the break `end`. `now` is the
-  /// time in ns. Begins to keep the top; gives it back once it has been free for kKeptNs.
+  /// Records a request at time `now` (ns), which returned an object that ends at `used_to`, below
+  /// the break `end`. Begins to keep the top; gives it back once it has been free for kKeptNs.
   void note_use(uint64_t now, uintptr_t used_to, uintptr_t end, const NextMalloc &next);
   /// Gives the free top back, and lets glibc trim again.
   void give_back();
