@@ -39,7 +39,7 @@ enum class Type : uint64_t {
   kSite = 4,       ///< id (8 bytes), kind, offset, text
   kAllocate = 5,   ///< dt, site (8 bytes), bytes, address
   kFree = 6,       ///< dt, address
-  kReallocate = 7, ///< dt, site (8 bytes), bytes, address, old address
+  kReallocate = 7, ///< as kAllocate, then old address and the context if any (8 bytes)
   /// dt, weight, count, then count pairs (zigzag(grain - last grain) * 2 + write, repeats)
   kAccess = 8,
   kFault = 9,    ///< dt, minor faults, major faults: of the process so far

@@ -75,7 +75,8 @@ struct BigObject {
 struct BigRequest {
   size_t bytes = 0;
   size_t alignment = 16;
-  /// Every byte will be written (proved), or a directive or setting requests superpages.
+  /// The object gets superpages before the program touches it, at once or (`ahead`) as it fills
+  /// the object.
   bool superpages_at_first_touch = false;
   bool if_cheap = false; ///< superpages at first touch only while they are not too expensive
   bool written = false;  ///< every byte will be written (proved)

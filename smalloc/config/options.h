@@ -60,8 +60,7 @@ struct Options {
 
   /// promoter:auto|calls|thread: what looks for promotions where no promotion point does: the
   /// program's calls of the allocator, or a thread while an object waits (promotion_thread.h).
-  /// auto: a thread under heap:auto, in a process with 32 MiB of big objects, while one is being
-  /// filled.
+  /// auto: also a thread, under the conditions of Runtime::wake_helper().
   Promoter promoter = Promoter::kAuto;
 
   /// demote:N% | auto | off: most memory that superpages of small objects may hold without an
@@ -75,7 +74,8 @@ struct Options {
   unsigned walk_near_cycles = 0;
   unsigned walk_far_cycles = 0;
 
-  /// reserve:256g: address space to reserve, in bytes. 0: 1 TiB, less under RLIMIT_AS.
+  /// reserve:256g: address space to reserve, in bytes. 0: 16 times the machine's memory, within
+  /// 16 GiB and 1 TiB; less under the process' limits (Runtime::bytes_to_reserve()).
   uint64_t reserve_bytes = 0;
 
   /// True for `only-advised:on`. With THP=always the kernel then gives superpages to the memory

@@ -63,8 +63,9 @@ const char *Runtime::no_address_space() const {
              : "no address space for the superpage heaps (ulimit -v?); the program's malloc serves";
 }
 
-/// Returns 16 x the memory of the machine: enough for tables that are reserved and hardly touched,
-/// and small enough for libsmalloc's own tables.
+/// Returns the bytes of address space to reserve: the setting, else 16 x the memory of the machine.
+/// These are enough for tables that are reserved and hardly touched, and few enough for
+/// libsmalloc's own tables. Limits of address space, data and locked memory lower the number.
 size_t Runtime::bytes_to_reserve() {
   if (options_.reserve_bytes)
     return options_.reserve_bytes;

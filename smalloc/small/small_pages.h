@@ -31,8 +31,9 @@ public:
     /// at most 2 % of them. kAtFirstTouchBytesOfProcess: libsmalloc is the process' malloc, and the
     /// unit replaces the free memory that another malloc would keep.
     uint64_t at_first_touch_bytes = kAtFirstTouchBytes;
-    /// Spacing of the probes from at_first_touch_bytes on (see grows_dense()). False: every eighth
-    /// unit. True, for the whole process' malloc: the 8th, 16th, 32nd ... unit.
+    /// Growths at which the contents of superpages are examined (see grows_dense()). False: every
+    /// eighth. True, for the whole process' malloc: each one; once superpages were seen to hold
+    /// zeros, the 8th, 16th, 32nd ... only.
     bool probes_double = false;
     /// Used pages from which a unit on base pages may be collapsed.
     size_t dense_pages = kDensePages;
