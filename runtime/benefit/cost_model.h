@@ -100,8 +100,8 @@ public:
   /// Returns the cycles of one TLB miss, over the pages of that size used since the translation's
   /// last use. A superpage's walk is one level shorter and its page table 512 times smaller:
   /// without a point of its own it costs what as many base pages would.
-  /// It costs nothing if the host backs memory with smaller pages. Superpages then miss as base
-  /// pages do, and the measurement is what a base page's walk takes longer.
+  /// It costs nothing if the host backs memory with smaller pages: then superpages miss as often as
+  /// base pages, and the measured cycles are the difference between both walks.
   /// A kind of walk that the profile does not know costs as much as the kind before it.
   WalkCurve walk_curve(uint64_t page_bytes, Walk walk = Walk::kWaited) const;
   double miss_cycles(uint64_t page_bytes, double pages, Walk walk = Walk::kWaited) const {
@@ -112,10 +112,10 @@ public:
   /// True if the profile has their cost for near data.
   bool knows_near() const { return !profile_.overlapped_near_walk_cost.empty(); }
   /// Returns the cycles that a stream takes longer for one page of that size than for as many bytes
-  /// of a superpage: the difference of the measured read bandwidths. Streams side by side proceed
-  /// in each other's time, and each waits for a share of it. On a Xeon guest two streams that are
-  /// read wait for 0.6 to 0.7 of it, three 0.5, a copy 0.3, two read and one written 0.2. Returns
-  /// nothing if one of the bandwidths was not measured.
+  /// of a superpage: the difference of the measured read bandwidths. Streams side by side overlap,
+  /// so each waits for a share of these cycles. Shares on a Xeon guest: two streams that are read
+  /// 0.6 to 0.7, three 0.5, a copy 0.3, two read and one written 0.2. Returns nothing if one of the
+  /// bandwidths was not measured.
   std::optional<double> crossing_cycles(uint64_t page_bytes) const;
   /// Returns the cycles of one first touch. Without a measurement it lies on the line through those
   /// of base pages and 2 MiB, if both are measured. Else it is 0.25 ns a byte of page cleared plus

@@ -32,7 +32,8 @@ public:
   void store_directives(const std::string &program, const std::string &path,
                         const directives::File &file);
 
-  std::vector<Program> programs(); // this and the next ones: history_queries.cpp
+  // Queries, defined in history_queries.cpp.
+  std::vector<Program> programs();
   std::vector<Machine> machines();
   /// Returns runs with their validations, oldest first; program empty: of all programs.
   std::vector<Run> runs(const std::string &program);

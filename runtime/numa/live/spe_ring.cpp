@@ -25,7 +25,7 @@ struct Packet {
   bool ends = false; // the record
 };
 
-// Fills what the last byte of the packet's header tells. False: no known packet.
+// Fills what the last byte of the packet's header contains. False: no known packet.
 bool classify(unsigned header, Packet &packet) {
   const bool extended = packet.header_bytes == 2;
   packet.payload_bytes = size_t{1} << (header >> 4 & 3);

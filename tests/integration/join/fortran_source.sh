@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# ALLOCATE with SOURCE= and copies of sections, which flang's runtime makes, are sites and come from our heaps; contents, bounds,
-# status and deallocation are those of the runtime.
+# ALLOCATE with SOURCE= and copies of sections, which flang's runtime makes, are sites and come from
+# libsmalloc's heaps. Contents, bounds, status and deallocation are those of the runtime.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/build.bash"
 command -v "$FLANG" >/dev/null || skip "no $FLANG"
