@@ -3,7 +3,7 @@
 //
 // Inserts a call of the runtime directly before a loop nest, a memset, a copy or a read that writes
 // a range of memory. So the runtime can put that range on a superpage before the first touch. Then
-// a superpage costs a sixth of its base pages; after the first touch it costs more than they do.
+// a superpage costs a fifth of its base pages; after the first touch it costs more than they do.
 // Most objects are filled by code that does not see the allocation, with sizes known at run time
 // only. FillGuards.h describes what a point costs when the fill is small.
 //===----------------------------------------------------------------------===//

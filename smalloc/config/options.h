@@ -110,8 +110,8 @@ struct Options {
   /// numa:..., numa_...: see numa/live_options.h.
   numa::LiveOptions numa;
 
-  /// debug:on: print one line when the heaps start, report and ignore wrong frees of libsmalloc's
-  /// pointers, check invariants at exit.
+  /// debug:on: print one line at the program's start and one when the heaps start, report and
+  /// ignore wrong frees of libsmalloc's pointers, check invariants at exit.
   bool debug = false;
   /// abort:true: report wrong frees of libsmalloc's pointers, then abort(). This key and debug:on
   /// record every object's address, which costs about 24 bytes and 100 ns an object. Without

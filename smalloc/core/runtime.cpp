@@ -243,7 +243,8 @@ void Runtime::publish_range() {
   const size_t main_bytes = region_.slice_start(Slice::kClass) - region_.start();
   if (!g_accounts.tracks_small())
     g_range.main_heap_bytes.store(main_bytes, std::memory_order_release);
-  // Its objects are in no account, so that a pointer is not known to be wrong.
+  // Not with these settings: no account has the bitmap heap's objects, so libsmalloc could not
+  // detect wrong frees of them.
   if (strategy_ == HeapStrategy::kAuto && !options_.debug && !options_.abort_on_error)
     g_bitmap_heap.start(region_, main_bytes);
 }

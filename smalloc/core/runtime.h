@@ -68,8 +68,8 @@ extern NextAllocator g_next; // set by override/
 /// Requested bytes from which a site's undecided small objects may be served under heap:migrate.
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
 
-/// heap:auto: the smallest object whose fill the helper thread observes, and the least memory in
-/// big objects for which the thread runs.
+/// heap:auto: the smallest object whose fill the helper thread observes, and the least bytes of big
+/// objects, or of superpages after a fork, for which the thread starts.
 inline constexpr size_t kLeastAheadBytes = size_t{8} << 20;
 inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
 
@@ -160,12 +160,13 @@ public:
   static bool is_small_for_bitmap(size_t bytes) {
     return SMALLOC_UNLIKELY(JoiningHeap::takes_small(bytes)) && !t_small.no_bitmap;
   }
-  /// True if the program's malloc serves them, and the thread below the break.
+  /// True if the program's malloc serves requests of this size at sites of varying sizes: a row
+  /// (repeats()), or a larger object while malloc serves the thread from its heap below the break.
   static bool is_for_malloc(size_t bytes) {
     return repeats(bytes) ||
            (bytes > BitmapHeap::kMostBytes && JoiningHeap::takes(bytes) && !t_small.other_arena);
   }
-  /// True if they go where freed neighbours are joined.
+  /// True if requests of this size at these sites go to a heap that joins freed neighbours.
   static bool joins(size_t bytes) { return is_for_bitmap(bytes) || is_for_malloc(bytes); }
   static bool joins(const smalloc_cell *cell, size_t bytes) {
     return bytes < kSuperpageBytes && joins(bytes) &&
@@ -231,25 +232,26 @@ public:
     t_small.early_left = static_cast<uint32_t>(left - spent);
     return true;
   }
-  /// True under heap:superpage with running heaps: libsmalloc serves every request and checks its
-  /// arguments.
+  /// True if libsmalloc is the process' malloc and its heaps run. It then checks the arguments of
+  /// every request.
   bool serves_all() const { return running() && sites_served_ && serves_process(); }
   /// True if libsmalloc is the process' malloc: heap:auto and heap:superpage.
   bool serves_process() const {
     return strategy_ == HeapStrategy::kAuto || strategy_ == HeapStrategy::kSuperpage;
   }
-  /// Calls BigObjects::look_ahead(), for the helper thread.
+  /// Examines the objects of all heaps that wait to be filled, and gives superpages ahead of their
+  /// fill. Returns by how many parts the fastest has grown. For the helper thread.
   unsigned look_ahead(bool all);
-  /// True if a big object waits to be filled.
+  /// True if objects of some heap wait to be filled.
   bool watches_fills() const;
   bool give_back_idle();
   bool keeps_unused() const;
   bool may_keep() const;
   bool may_keep_top() const;
   void make_room_beside_heap(uint64_t bytes);
-  /// True if a request without a site, of usual alignment, may go to jemalloc without another test
-  /// (heap:superpage); see may_be_direct(). Requests that the thread's cache serves do not come
-  /// here.
+  /// True if a request without a site, of usual alignment, may go to jemalloc without another test;
+  /// see may_be_direct(). False unless libsmalloc is the process' malloc. Requests that the
+  /// thread's cache serves do not come here.
   bool any_is_direct(size_t bytes) const {
     const size_t left = t_small.any_bytes, spent = max_of(bytes, kLeastDirectBytes);
     if (SMALLOC_UNLIKELY(spent >= left) || joins_by_size(bytes))
@@ -288,9 +290,10 @@ public:
   size_t usable_bytes(const void *p);
   /// Reallocates an object of libsmalloc. REQUIRES: bytes > 0. nullptr with errno ENOMEM: the
   /// object is unchanged. `keeps_kind`: the new object has the page kind of the old one (the C
-  /// API). Otherwise it has base pages until promotion pays, and below kBackToMallocBytes the
-  /// program's malloc serves. `cell`: the site that resizes, or nullptr. An object that becomes big
-  /// belongs to that site from then on.
+  /// API). Otherwise the strategy chooses. Under heap:guest and heap:migrate, an object that
+  /// becomes big has base pages until promotion pays, and a big one that shrinks below
+  /// kBackToMallocBytes goes to the program's malloc. `cell`: the site that resizes, or nullptr. An
+  /// object that becomes big belongs to that site from then on.
   void *resize(void *p, size_t bytes, bool keeps_kind = false, smalloc_cell *cell = nullptr);
 
   /// Handles a fill point: the program is about to write `written` of the `range` bytes at `p`
@@ -298,7 +301,7 @@ public:
   void filling(const void *p, uint64_t range, uint64_t written);
   void touching(const void *p, uint64_t saved_misses);
   /// Promotes units at allocator calls, for programs without promotion points. Takes at most 3 % of
-  /// the elapsed time.
+  /// the elapsed time, or an eighth for a big object that the program filled in no order.
   void promote_by_time();
 
   int freeze_class_heap();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fortran.cpp serves allocations of flang's runtime. That runtime is linked statically and calls
-// malloc, which heap:guest does not intercept. So the plugin calls this file first, with the
-// array's descriptor. It does what flang 22's runtime does for an array of an intrinsic type.
-// Flang's runtime itself handles everything else: derived types, which it initialises, other
-// allocators, other versions of the descriptor, errors.
+// malloc, which does not know the site (and serves no site under heap:guest). So the plugin calls
+// this file first, with the array's descriptor. It does what flang 22's runtime does for an array
+// of an intrinsic type. Flang's runtime itself handles everything else: derived types, which it
+// initialises, other allocators, other versions of the descriptor, errors.
 #include "smalloc/core/runtime.h"
 #include "smalloc/override/foreign.h"
 #include "smalloc/override/fortran_descriptor.h"

@@ -13,8 +13,8 @@ namespace smalloc {
 
 inline constexpr size_t kMostAlignment = size_t{1} << 30;
 
-/// Allocates from the thread's cache (heap:superpage). nullptr: it is empty, or may not be used
-/// now.
+/// Allocates from the thread's cache, if libsmalloc is the process' malloc. nullptr: it is empty,
+/// or may not be used now.
 inline void *take_cached(size_t bytes) {
   if (SMALLOC_LIKELY(bytes < folded(g_malloc_entry.cached_below)))
     return take_from_thread_cache(bytes);
