@@ -22,8 +22,8 @@
 namespace smalloc {
 
 /// Rows whose length is a multiple of this many bytes share cache sets: 64 sets of 64 bytes. The
-/// first-level data caches of all machines in the table but one have these sets. Larger caches have
-/// multiples of it.
+/// first-level data caches of all presets but one (smalloc/machine.h) have these sets. Larger
+/// caches have multiples of it.
 inline constexpr uint64_t SetPatternBytes = 4096;
 
 class LayoutPaddingPass : public llvm::PassInfoMixin<LayoutPaddingPass> {

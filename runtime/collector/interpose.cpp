@@ -78,8 +78,8 @@ private:
   std::atomic<State> state_{State::kUnknown};
 };
 
-// Ends a call of operator new whose caller was announced: what it returned is recorded, unless it
-// has ended in a recorded function.
+// Ends a call of operator new whose caller was announced. Records the object if libsmalloc returned
+// it. Any other form of operator new calls a function that has recorded the object already.
 void *noted_new(void *p, size_t bytes, bool is_libsmallocs, const void *caller) {
   if (!trace::has_announced())
     return p;

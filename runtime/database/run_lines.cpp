@@ -5,8 +5,8 @@
 // - It locks them, which waits for programs that had them open. (Those lock them shared, and check
 // whether they still have their names.)
 // - It reads them, stores the runs, and removes them.
-// A command that dies in between, or is refused by the database, leaves renamed files, which the
-// next one finds.
+// A command that is killed in between, or that the database refuses, leaves renamed files. The next
+// command finds them.
 #include "runtime/database/run_lines.h"
 
 #include <algorithm>
@@ -257,8 +257,8 @@ Imported import_runs(const std::string &folder, History &history) {
     if (file.extension() == kTaken)
       files.push_back(std::move(file));
   }
-  // All commands lock in this order, and before they use the database: none waits for one that
-  // waits for it.
+  // All commands lock the files in this order, and before the database, so that no two commands
+  // wait for each other.
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end()); // listed under both names
   for (size_t first = 0; first < files.size(); first += kFilesAtOnce) {

@@ -204,8 +204,9 @@ static std::set<std::string> united(const std::string &one, const std::string &o
   return all;
 }
 
-// Merges headers. Words that hold together hold for both files, or are left out: a history is of
-// one input. A program that was slower with some inputs was not slower with all.
+// Merges headers. Keeps words that are equal in both files. The words of the history (base_...) are
+// kept only if all of them are equal, since a history is of one input. The lists of slower inputs
+// are united.
 static void merge_headers(File &result, const File &a, const File &b) {
   const auto word = [](const File &file, const std::string &key) {
     const auto at = file.header.find(key);

@@ -93,8 +93,8 @@ struct RankedMapping {
   double tlb_misses_base = 0, page_faults_base = 0;
 
   const SizeResult &result() const { return sizes[best]; }
-  /// True if the estimate says that superpages save, and the sample is too small to be sure. It is
-  /// no evidence for base pages either.
+  /// True if the estimate says that superpages save, and the sample is too small to be sure. Such
+  /// an estimate is no evidence for base pages either.
   bool undecided() const {
     return !mapping.chosen && mapping.saved_cycles > 0 && mapping.saved_cycles_low <= 0;
   }

@@ -8,11 +8,11 @@
 // gets no hugetlb.
 //
 // Fork: the mappings are private, so after a fork the first write to a page copies it. If the
-// parent's copy finds the pool empty, the kernel takes the page from the child, and the child dies
-// by SIGBUS. With pages of 1 GiB the child may find its page missing even without a write (Linux
-// 6.18). Therefore a child keeps no pool pages: the parent sends it the bytes, and the child keeps
-// them in ordinary memory. Bytes that other threads of the parent write meanwhile may or may not be
-// among them. posix_spawn, vfork, system and popen do not run the fork handlers.
+// parent's copy finds the pool empty, the kernel takes the page from the child, and SIGBUS ends the
+// child. With pages of 1 GiB the child may find its page missing even without a write (Linux 6.18).
+// Therefore a child keeps no pool pages: the parent sends it the bytes, and the child keeps them in
+// ordinary memory. Bytes that other threads of the parent write meanwhile may or may not be among
+// them. posix_spawn, vfork, system and popen do not run the fork handlers.
 //
 // The child inherits the pool's mapping until it maps ordinary memory in the same place.
 // MADV_DONTFORK would leave a hole there instead. Code that maps memory in the child before

@@ -39,7 +39,7 @@ void keep_closed_streams_closed() {
 }
 
 /// Makes a limit of file sizes an error of write(), like a full disk. A handler is used since exec
-/// resets it: a command dies of the signal, or ignores it, as without smalloc.
+/// resets it: the signal ends a command, or the command ignores it, as without smalloc.
 void take_file_limit_as_error() {
   struct sigaction action = {};
   if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL)

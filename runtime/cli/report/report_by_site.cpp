@@ -37,7 +37,7 @@ void raise(std::optional<double> &to, std::optional<double> value) {
     to = std::max(to.value_or(0), *value);
 }
 
-// Holds a row per site, and which parties say something of sites.
+// Holds a row per site, and which of compiler, profile and run the inputs contain.
 class SiteRows {
 public:
   void add(const Document &document);
