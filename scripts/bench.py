@@ -18,7 +18,7 @@ seen; otherwise it is repeated.
   bench.py --quick -p mixed,gups       small sizes, two programs
   bench.py -p mixed -c base,ours --json result.json
   bench.py -p peers                    every program beside the peers of today, which scripts/build-peers builds, and the
-                                       bars that ours has to reach; -p peers,grid,redis: these two only
+                                       bars that smalloc has to reach; -p peers,grid,redis: these two only
 """
 import argparse
 import json

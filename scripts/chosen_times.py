@@ -237,7 +237,7 @@ def error(result, of_rounds=predicted_in_rounds):
     return statistics.median(said / run for said, run in zip(of_rounds(result), sums(result, "profile"))) - 1
 
 
-# By each configuration's times alone, whatever the price at that time.
+# Estimates of a configuration's time from its own runs, whatever the calibrations around them say.
 ESTIMATES = {"medians": statistics.median, "lower quartiles": quartile, "least sums": min}
 
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# libsmalloc gives freed memory of small objects back by itself. If more is unused than used, and
-# more than cache: allows, it does so at once; otherwise after a while in which the program
-# continues to allocate a little. It never gives back memory in use.
+# libsmalloc gives freed memory of small objects back by itself. Without the helper thread it does so
+# at once if more is unused than used, and more than cache: allows. Otherwise it does so while the
+# program continues to allocate a little. It never gives back memory in use.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 build t $(linked) <<'E'

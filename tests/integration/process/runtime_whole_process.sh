@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # heap:auto under programs without the plugin. A small process starts no heap, unless it has
-# requested 16 MiB in small objects. Sparse objects cost
-# no memory, whether allocated, grown by realloc, or from a wrapper whose earlier objects were
-# filled. A process ends while the helper thread still has work, and its files keep their numbers.
+# requested 16 MiB in small objects. Sparse objects cost no memory, whether allocated, grown by
+# realloc, or from a wrapper whose earlier objects were filled. A process ends while the helper
+# thread still has work, and its files keep their numbers.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
