@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The free top of malloc's heap is kept while the program frees rows and requests as many again. It
-# is given back a second after the last request, without any call, and once the program uses less.
-# A child of fork gives it back in free. Other memory does not raise the peak of the process beside
-# it. cache:0 keeps nothing.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception The free top of malloc's heap is kept
+# while the program frees rows and requests as many again. It is given back a second after the last
+# request, without any call, and once the program uses less. A child of fork gives it back, having
+# no helper thread. Other memory does not raise the peak of the process beside it. cache:0 keeps
+# nothing.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/peaks.bash"
 need_thp
