@@ -13,8 +13,8 @@
 namespace smalloc::cli {
 namespace {
 
-/// True for the processors that the plugin compiles for. The tables of sites are the same on all of
-/// them, so that a cross-compiled program can be read as well.
+/// True for the processors that libsmalloc is built for. The tables of sites are the same on both
+/// of them, so that a cross-compiled program can be read as well.
 constexpr bool is_read(uint16_t machine) { return machine == EM_X86_64 || machine == EM_AARCH64; }
 
 // Most headers in a table; no linker writes more. It limits the work that a hostile file can cause.

@@ -69,7 +69,7 @@ struct ElfImage {
 };
 
 // Parses an ELF file. Throws Failure("cannot read ...", file, why) unless it is a whole 64-bit ELF
-// file of this machine.
+// file for x86-64 or aarch64.
 ElfImage parse_elf(ByteSpan bytes, const std::string &file);
 
 // True if the bytes start like ELF; the rest is not checked.
