@@ -8,6 +8,7 @@
 #include "passes/ir/Preheaders.h"
 #include "passes/points/FillGuards.h"
 #include "passes/points/FillRanges.h"
+#include "passes/points/KnownFields.h"
 #include "passes/points/PointParts.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -128,6 +129,16 @@ void Points::insert(Instruction &At, const Announced &Of, bool BeforeNest, Debug
   Call->setDebugLoc(Where);
 }
 
+/// Returns \p Written in the first iteration of the loop, and 0 in the others.
+Value *inFirstIteration(Value *Written, const Loop &L, IRBuilder<> &B) {
+  BasicBlock *Header = L.getHeader();
+  PHINode *First = PHINode::Create(B.getInt1Ty(), pred_size(Header), "smalloc.first");
+  First->insertBefore(Header->begin());
+  for (BasicBlock *From : predecessors(Header))
+    First->addIncoming(B.getInt1(!L.contains(From)), From);
+  return B.CreateSelect(First, Written, ConstantInt::get(Written->getType(), 0));
+}
+
 bool Points::before(const LoopReference &R) {
   Function &F = *R.Access->getFunction();
   enter(F);
@@ -158,6 +169,8 @@ bool Points::before(const LoopReference &R) {
   IRBuilder<> B(&At);
   Value *Written = ValueOf(Known.Written), *Offset = ValueOf(Known.Offset),
         *Bytes = Known.Bytes ? ValueOf(Known.Bytes) : B.getInt64(0);
+  for (const Loop *L : Known.Around)
+    Written = inFirstIteration(Written, *L, B);
   const Announced Range =
       Known.Pointers
           ? Announced{ValueOf(Known.Pointers), Bytes, Written, B.getInt64(Known.Count), Offset}

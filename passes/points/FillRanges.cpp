@@ -4,6 +4,7 @@
 #include "passes/points/FillRanges.h"
 #include "passes/fills/ScatteredFill.h"
 #include "passes/ir/LlvmVersions.h"
+#include "passes/points/KnownFields.h"
 #include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -74,14 +75,6 @@ bool updates(const LoopReference &R, const Loop &L) {
 }
 
 } // namespace
-
-std::pair<Value *, int64_t> fieldOf(LoadInst &Load) {
-  const DataLayout &DL = Load.getDataLayout();
-  APInt Distance(DL.getIndexTypeSizeInBits(Load.getPointerOperandType()), 0);
-  Value *From = Load.getPointerOperand()->stripAndAccumulateConstantOffsets(
-      DL, Distance, /*AllowNonInbounds=*/true);
-  return {From, Distance.getSExtValue()};
-}
 
 /// Returns the iterations of the loop; null if they are not known before it.
 const SCEV *FillRanges::tripsOf(const Loop &L) const {
@@ -158,7 +151,32 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
     if (!isKnownBefore(Base->getValue(), *Rec->getLoop()) ||
         !extend(Known, *Rec, *R.Access->getParent(), R.Bytes))
       break;
+  if (Known.Of)
+    extendByFields(Known, *R.Access->getParent(), R.Bytes);
   return Known;
+}
+
+/// Extends the range by loops that load the pointer or the strides anew in each iteration, as from
+/// a Fortran descriptor: the compiler must assume that the stores change them.
+void FillRanges::extendByFields(FillRange &Known, const BasicBlock &Block, uint64_t Bytes) const {
+  KnownFields Fields(F, SE);
+  FillRange Last = Known;
+  for (const Loop *L = Known.Of->getParentLoop(); L; L = L->getParentLoop()) {
+    FillRange Next = Last;
+    if (!Fields.allKnown(*L, {Next.Offset, Next.Bytes, Next.Written}, Next.Base))
+      break;
+    for (const SCEV **Part : {&Next.Offset, &Next.Bytes, &Next.Written})
+      *Part = Fields.withPlaceholders(*Part);
+    auto *Rec = dyn_cast<SCEVAddRecExpr>(Next.Offset);
+    if (!Rec || Rec->getLoop() != L || !extend(Next, *Rec, Block, Bytes))
+      break;
+    Next.Of = Known.Of;
+    Next.Around.push_back(L);
+    Last = Next;
+  }
+  for (const SCEV **Part : {&Last.Offset, &Last.Bytes, &Last.Written})
+    *Part = Fields.withLoads(*Part);
+  Known = Last;
 }
 
 /// Returns the ranges that a nest fills side by side, where its innermost loop goes over an array

@@ -8,6 +8,7 @@
 #define SMALLOC_PASSES_FILLRANGES_H
 
 #include "passes/loops/LoopReference.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace llvm {
 class DominatorTree;
@@ -29,10 +30,10 @@ struct FillRange {
   /// load of one of them in the loop.
   const llvm::SCEV *Pointers = nullptr;
   uint64_t Count = 0;
+  /// Loops around Of that belong to the range, too. Of runs once in each of their iterations, and
+  /// the range is as given in the first one only.
+  llvm::SmallVector<const llvm::Loop *, 2> Around = {};
 };
-
-/// Returns the address that \p Load reads, as a pointer and a distance in bytes.
-std::pair<llvm::Value *, int64_t> fieldOf(llvm::LoadInst &Load);
 
 /// Finds the ranges of one function.
 class FillRanges {
@@ -47,6 +48,7 @@ private:
   FillRange orderedRange(const LoopReference &R) const;
   FillRange rangeOfEach(const LoopReference &R) const;
   FillRange scatteredRange(const LoopReference &R) const;
+  void extendByFields(FillRange &Known, const llvm::BasicBlock &Block, uint64_t Bytes) const;
   bool extend(FillRange &Known, const llvm::SCEVAddRecExpr &Rec, const llvm::BasicBlock &Block,
               uint64_t Bytes) const;
   const llvm::SCEV *tripsOf(const llvm::Loop &L) const;

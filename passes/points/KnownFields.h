@@ -1,0 +1,52 @@
+//===- KnownFields.h - fields that loops load anew ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loop that stores to an array loads the array's pointer, bounds and strides anew in each
+// iteration if the compiler cannot exclude that the stores change them. Examples are descriptors of
+// Fortran's allocatable components. A fill point only gives advice, so it may rely on what is
+// probable: a store of a number does not change a field that is loaded beside it.
+//===----------------------------------------------------------------------===//
+#ifndef SMALLOC_PASSES_KNOWNFIELDS_H
+#define SMALLOC_PASSES_KNOWNFIELDS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+#include <utility>
+
+namespace llvm {
+class LoadInst;
+class Loop;
+} // namespace llvm
+
+namespace smalloc {
+
+/// Returns the address that \p Load reads, as a pointer and a distance in bytes.
+std::pair<llvm::Value *, int64_t> fieldOf(const llvm::LoadInst &Load);
+
+/// Lets scalar evolution take the fields of one nest for invariant. A placeholder stands for each:
+/// an instruction at the start of the function that disappears with this object.
+class KnownFields {
+public:
+  KnownFields(llvm::Function &F, llvm::ScalarEvolution &SE) : F(F), SE(SE) {}
+  KnownFields(const KnownFields &) = delete;
+  KnownFields &operator=(const KnownFields &) = delete;
+  ~KnownFields();
+
+  /// True if all that varies in the loop, in \p Parts and \p Base, are its counter and fields that
+  /// it probably does not change.
+  bool allKnown(const llvm::Loop &L, llvm::ArrayRef<const llvm::SCEV *> Parts, llvm::Value *Base);
+  /// Replace the loads of the fields by their placeholders, and back.
+  const llvm::SCEV *withPlaceholders(const llvm::SCEV *S);
+  const llvm::SCEV *withLoads(const llvm::SCEV *S);
+
+private:
+  bool isKept(const llvm::LoadInst &Load, const llvm::Loop &L) const;
+
+  llvm::Function &F;
+  llvm::ScalarEvolution &SE;
+  llvm::ValueToSCEVMapTy Placeholders, Loads;
+};
+
+} // namespace smalloc
+#endif
