@@ -3,7 +3,7 @@
 // promotion_thread.h starts and stops the helper thread. The thread gives superpages ahead of a
 // fill, promotes waiting units as time passes, and gives unused memory back that was kept. A second
 // thread has costs: the kernel refuses some system calls to processes with threads. So libsmalloc
-// starts the thread only with 32 MiB of such memory (Runtime::wake_helper()) or with
+// starts the thread only with enough of such memory (Runtime::wake_helper()) or with
 // promoter:thread.
 #ifndef SMALLOC_CORE_PROMOTION_THREAD_H
 #define SMALLOC_CORE_PROMOTION_THREAD_H

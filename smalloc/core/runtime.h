@@ -68,10 +68,12 @@ extern NextAllocator g_next; // set by override/
 /// Requested bytes from which a site's undecided small objects may be served under heap:migrate.
 inline constexpr uint64_t kSiteWarmupBytes = uint64_t{4} << 20;
 
-/// heap:auto: the smallest object whose fill the helper thread observes, and the least bytes of big
-/// objects, or of superpages after a fork, for which the thread starts.
-inline constexpr size_t kLeastAheadBytes = size_t{8} << 20;
-inline constexpr uint64_t kLeastHelpedBytes = uint64_t{32} << 20;
+/// heap:auto: the smallest object that gets superpages ahead of its fill, and the least bytes of
+/// big objects for which the helper thread starts.
+inline constexpr size_t kLeastAheadBytes = size_t{4} << 20;
+inline constexpr uint64_t kLeastWatchedBytes = uint64_t{8} << 20;
+/// The least bytes of superpages for which the helper thread starts after a fork.
+inline constexpr uint64_t kLeastMendedBytes = uint64_t{32} << 20;
 
 /// Bytes that a thread may take at direct sites before it goes through all tests once.
 inline constexpr int64_t kDirectBytes = int64_t{64} << 10;

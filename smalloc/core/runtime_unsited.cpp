@@ -96,14 +96,15 @@ static constexpr PromotionWork kPromotionWork = {
 ///   - while smaller objects that were requested early wait to be filled, in malloc's heap
 ///     (`follows`) or in size classes (`rows`),
 ///   - while the free top of malloc's heap may be kept (`keeps`).
-/// Each case needs 32 MiB of such memory: less is not worth an additional thread.
+/// The first case needs 8 MiB of big objects, the others 32 MiB of such memory: less is not worth
+/// an additional thread.
 void Runtime::wake_helper() {
   if (options_.promote == PromotePolicy::kOff)
     return;
   const bool watches = big_.watched() && options_.promoter != Promoter::kCalls &&
-                       counters().big_bytes_now.get() >= kLeastHelpedBytes;
+                       counters().big_bytes_now.get() >= kLeastWatchedBytes;
   const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
-                     counters().superpages_now.get() >= kLeastHelpedBytes / kSuperpageBytes;
+                     counters().superpages_now.get() >= kLeastMendedBytes / kSuperpageBytes;
   const bool keeps = joining_heap_.is_large() && options_.cache_bytes != 0,
              follows = (joining_heap_.waits() || keeps) && options_.promoter != Promoter::kCalls,
              rows = g_small.main_pages().follows_fill() && options_.promoter != Promoter::kCalls;

@@ -3,7 +3,8 @@
 # Rows that are all requested before the program fills the first lie on base pages at first: they
 # may stay empty. The helper thread follows the fill and gives superpages ahead of it. Without the
 # thread (promoter:calls) there are none. If the program frees all rows and requests as many again,
-# they need no thread. They lie in malloc's heap (40,000 bytes) or in size classes (3,500).
+# they need no thread. They lie in malloc's heap (40,000 bytes) or in size classes (3,500). Arrays of
+# 3.9 MB follow the first of them that the program has filled.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/peaks.bash"
 need_thp
@@ -65,3 +66,37 @@ for try in 1 2 3; do
   [ "$faults" -gt $((glibc_faults / 2)) ] || break
   [ $try != 3 ] || fail "$faults page faults"
 done
+
+build_peaks <<'C'
+#include "peaks.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+int main(void) {
+  enum { kArrays = 24, kBytes = 3900000 };
+  static char *array[kArrays];
+  const struct timespec pause = {0, 10000000}; /* the thread has time to look, also on a busy machine */
+  unsigned long sum = 0;
+  for (int i = 0; i < kArrays; i++)
+    if (!(array[i] = malloc(kBytes))) return 1;
+  for (int i = 0; i < kArrays; i++) {
+    memset(array[i], i + 1, kBytes / 2); /* no call announces as much as a superpage */
+    nanosleep(&pause, NULL);
+    memset(array[i] + kBytes / 2, i + 1, kBytes - kBytes / 2);
+    nanosleep(&pause, NULL);
+  }
+  for (int i = 0; i < kArrays; i++) sum = sum * 3 + (unsigned char)array[i][i * 7];
+  printf("%lu\n", sum);
+  print_peaks();
+  return 0;
+}
+C
+glibc_peaks
+for try in 1 2 3; do
+  our_peaks plain heap:auto
+  [ "$mib" -le $((glibc_mib + glibc_mib / 50 + 6)) ] || fail "arrays: $mib MiB"
+  [ "$faults" -gt $((glibc_faults * 3 / 4)) ] || break
+  [ $try != 3 ] || fail "arrays: $faults page faults of $glibc_faults"
+done
+our_peaks plain promoter:calls
+[ "$faults" -ge $((glibc_faults * 9 / 10)) ] || fail "arrays, promoter:calls: $faults page faults, so what was tested?"
