@@ -104,9 +104,6 @@ public:
   /// base pages, and the measured cycles are the difference between both walks.
   /// A kind of walk that the profile does not know costs as much as the kind before it.
   WalkCurve walk_curve(uint64_t page_bytes, Walk walk = Walk::kWaited) const;
-  double miss_cycles(uint64_t page_bytes, double pages, Walk walk = Walk::kWaited) const {
-    return walk_curve(page_bytes, walk).at(pages);
-  }
   /// True if the profile has the cost of overlapped walks.
   bool knows_overlapped() const { return !profile_.overlapped_walk_cost.empty(); }
   /// True if the profile has their cost for near data.

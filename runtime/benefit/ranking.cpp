@@ -5,7 +5,6 @@
 #include "runtime/benefit/ranking.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace smalloc::benefit {
@@ -57,18 +56,6 @@ uint64_t choose(std::vector<Mapping> &mappings, uint64_t budget_superpages, bool
       used += m.superpages;
   }
   return used;
-}
-
-double ranking_error(const std::vector<Mapping> &predicted, const std::vector<Mapping> &measured) {
-  double sum = 0;
-  size_t both = 0;
-  for (const Mapping &p : predicted)
-    for (const Mapping &m : measured)
-      if (p.category == m.category) {
-        sum += std::abs(p.pmb_percent - m.pmb_percent);
-        both++;
-      }
-  return both ? sum / static_cast<double>(both) : 0;
 }
 
 } // namespace smalloc::benefit

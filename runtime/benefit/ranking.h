@@ -49,8 +49,4 @@ void rank_mappings(std::vector<Mapping> &mappings);
 uint64_t choose(std::vector<Mapping> &mappings, uint64_t budget_superpages, bool same_input,
                 double least_pmb_percent);
 
-/// Returns the mean distance between two PMB rankings, by category, in percent (Cascaval et al.,
-/// 5.3.2).
-double ranking_error(const std::vector<Mapping> &predicted, const std::vector<Mapping> &measured);
-
 } // namespace smalloc::benefit

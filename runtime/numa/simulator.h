@@ -54,10 +54,6 @@ struct Scheme {
   std::vector<std::vector<uint64_t>> pages_on; ///< [interval][node], at its end
   std::vector<double> remote_share_per_interval;
   double trust = 1;
-
-  double remote_share() const {
-    return local + remote ? static_cast<double>(remote) / static_cast<double>(local + remote) : 0;
-  }
 };
 
 struct SimulationResult {

@@ -37,15 +37,4 @@ double MissShare::at(uint64_t distance) {
   return hit_ > kNeverHits ? 1 - hit_ : 1;
 }
 
-double misses_in_sets(const Histogram &distances, uint64_t entries, uint64_t ways) {
-  MissShare share(entries, ways);
-  if (ways == 0 || ways == entries)
-    return distances.at_least(static_cast<double>(entries));
-  double misses = distances.cold();
-  for (size_t i = 0; i < distances.bins(); i++)
-    if (const Histogram::Bin bin = distances.bin(i); bin.weight != 0)
-      misses += bin.weight * share.at(bin.low + (bin.high - bin.low - 1) / 2);
-  return misses;
-}
-
 } // namespace smalloc::reuse

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// associativity.h estimates the misses of a TLB with sets from a histogram of distances, which is
-// that of a fully associative one. Each page between two uses falls into the set of the first with
-// probability 1 / sets. So an access of distance d hits with the probability that fewer than `ways`
-// of d pages do. This is the binomial model of Smith 1978, and Hill and Smith 1989.
+// associativity.h estimates the misses of a TLB with sets from the distances in a fully associative
+// one. Each page between two uses falls into the set of the first with probability 1 / sets. So an
+// access of distance d hits with the probability that fewer than `ways` of d pages do. This is the
+// binomial model of Smith 1978, and Hill and Smith 1989.
 #pragma once
 
-#include "runtime/reuse/histogram.h"
-
+#include <cstdint>
 #include <vector>
 
 namespace smalloc::reuse {
@@ -28,10 +27,5 @@ private:
                                   // set; empty: one set
   double hit_ = 1;
 };
-
-/// Returns the expected misses in sets x ways entries; ways 0 means one set of `entries`. First
-/// accesses miss. O(distances up to a few times the entries, times ways). Throws
-/// std::invalid_argument if entries is 0 or not a multiple of ways.
-double misses_in_sets(const Histogram &distances, uint64_t entries, uint64_t ways);
 
 } // namespace smalloc::reuse

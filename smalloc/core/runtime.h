@@ -433,7 +433,6 @@ private:
   void make_room(uint64_t bytes);
   void forward_to_program_malloc();
   bool cache_is_known();
-  void set_malloc_entry(bool from_cache);
   void arm_direct(smalloc_cell *cell, uint64_t word, uint64_t requested);
   int64_t most_direct_bytes() const {
     return strategy_ == HeapStrategy::kSuperpage ? kDirectBytesOfAll : kDirectBytes;

@@ -33,7 +33,6 @@ struct je_arena_config { // arena_config_t
 
 void *jepriv_malloc(size_t);
 void *jepriv_calloc(size_t, size_t);
-void *jepriv_aligned_alloc(size_t, size_t);
 void *jepriv_mallocx(size_t, int flags);
 void *jepriv_rallocx(void *, size_t, int flags);
 size_t jepriv_xallocx(void *, size_t, size_t extra, int flags);

@@ -12,6 +12,11 @@ using benefit::Walk;
 
 namespace {
 
+double miss_cycles(const CostModel &model, uint64_t page_bytes, double pages,
+                   Walk walk = Walk::kWaited) {
+  return model.walk_curve(page_bytes, walk).at(pages);
+}
+
 TEST(CostModel, ReadsAPreset) {
   const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));
   EXPECT_EQ(zen4.base().entries, 3072u);
@@ -24,12 +29,12 @@ TEST(CostModel, ReadsAPreset) {
 
 TEST(CostModel, WalksGetDearerWithThePages) {
   const CostModel zen4(format::profile_of_preset(*smalloc_machine_by_name("zen4")));
-  EXPECT_EQ(zen4.miss_cycles(4096, 1), 35);
-  EXPECT_EQ(zen4.miss_cycles(4096, 1 << 16), 35);
+  EXPECT_EQ(miss_cycles(zen4, 4096, 1), 35);
+  EXPECT_EQ(miss_cycles(zen4, 4096, 1 << 16), 35);
   // half way by the logarithm
-  EXPECT_NEAR(zen4.miss_cycles(4096, 1 << 19), (35 + 89) / 2.0, 0.01);
-  EXPECT_EQ(zen4.miss_cycles(4096, 1e9), 89);
-  EXPECT_EQ(zen4.miss_cycles(2 << 20, 1000), 35);
+  EXPECT_NEAR(miss_cycles(zen4, 4096, 1 << 19), (35 + 89) / 2.0, 0.01);
+  EXPECT_EQ(miss_cycles(zen4, 4096, 1e9), 89);
+  EXPECT_EQ(miss_cycles(zen4, 2 << 20, 1000), 35);
 }
 
 TEST(CostModel, MeasuredPointsWin) {
@@ -45,7 +50,7 @@ TEST(CostModel, MeasuredPointsWin) {
   const CostModel model(profile);
   EXPECT_TRUE(model.shared());
   EXPECT_EQ(model.base().entries, 1000u);
-  EXPECT_EQ(model.miss_cycles(2 << 20, 5), 20);
+  EXPECT_EQ(miss_cycles(model, 2 << 20, 5), 20);
   EXPECT_EQ(model.fault_cycles(4096), 2000);
   EXPECT_GT(model.fault_cycles(2 << 20), 100000); // unknown: clearing 2 MiB takes time
 }
@@ -57,35 +62,35 @@ TEST(CostModel, PointsWithoutPages) {
   profile.walk_cost = {{4096, {}, {50.0, {}, {}, "measured"}},
                        {4096, {}, {90.0, {}, {}, "measured"}},
                        {4096, {}, {30.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1), 30);
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1 << 16), 30);
-  EXPECT_NEAR(CostModel(profile).miss_cycles(4096, 1 << 19), 60, 0.01);
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1e9), 90);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1), 30);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1 << 16), 30);
+  EXPECT_NEAR(miss_cycles(CostModel(profile), 4096, 1 << 19), 60, 0.01);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1e9), 90);
   profile.walk_cost.push_back({4096, 100, {40.0, {}, {}, "measured"}});
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1), 40);
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1e9), 40);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1), 40);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1e9), 40);
 }
 
 TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   const CostModel without(profile);
   EXPECT_FALSE(without.knows_overlapped());
-  EXPECT_EQ(without.miss_cycles(4096, 1, Walk::kOverlapped), 35);
+  EXPECT_EQ(miss_cycles(without, 4096, 1, Walk::kOverlapped), 35);
   profile.overlapped_walk_cost = {{4096, 100, {8.0, {}, {}, "measured"}},
                                   {4096, 400, {16.0, {}, {}, "measured"}}};
   const CostModel with(profile);
   EXPECT_TRUE(with.knows_overlapped());
-  EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kOverlapped), 8);
-  EXPECT_NEAR(with.miss_cycles(4096, 200, Walk::kOverlapped), 12, 0.01);
-  EXPECT_EQ(with.miss_cycles(2 << 20, 1e9, Walk::kOverlapped), 16);
-  EXPECT_EQ(with.miss_cycles(4096, 1), 35);
+  EXPECT_EQ(miss_cycles(with, 4096, 1, Walk::kOverlapped), 8);
+  EXPECT_NEAR(miss_cycles(with, 4096, 200, Walk::kOverlapped), 12, 0.01);
+  EXPECT_EQ(miss_cycles(with, 2 << 20, 1e9, Walk::kOverlapped), 16);
+  EXPECT_EQ(miss_cycles(with, 4096, 1), 35);
   EXPECT_FALSE(with.knows_near());
-  EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kNear), 8);
+  EXPECT_EQ(miss_cycles(with, 4096, 1, Walk::kNear), 8);
   profile.overlapped_near_walk_cost = {{4096, 100, {11.0, {}, {}, "measured"}}};
   const CostModel near(profile);
   EXPECT_TRUE(near.knows_near());
-  EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kNear), 11);
-  EXPECT_EQ(near.miss_cycles(4096, 1, Walk::kOverlapped), 8);
+  EXPECT_EQ(miss_cycles(near, 4096, 1, Walk::kNear), 11);
+  EXPECT_EQ(miss_cycles(near, 4096, 1, Walk::kOverlapped), 8);
 }
 
 // If the host has smaller pages, superpages miss as often. The measured cost of a walk is then what
@@ -93,22 +98,22 @@ TEST(CostModel, WalksThatOverlapHaveACurveOfTheirOwn) {
 TEST(CostModel, SuperpagesOnASmallerBackingMissForNothing) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5), 40);
   profile.backing_page_bytes.value = 2 << 20;
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5), 40);
   profile.backing_page_bytes.value = 4096;
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 0);
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5, Walk::kOverlapped), 0);
-  EXPECT_EQ(CostModel(profile).miss_cycles(1 << 30, 5), 0);
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 5), 40);
-  EXPECT_EQ(CostModel(profile).miss_cycles(1 << 16, 5), 40);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5), 0);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5, Walk::kOverlapped), 0);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 1 << 30, 5), 0);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 5), 40);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 1 << 16, 5), 40);
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "measured"}},
                        {2 << 20, 100, {7.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 7); // a known cost takes precedence
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5), 7); // a known cost takes precedence
   profile.walk_cost = {{4096, 100, {40.0, {}, {}, "preset"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // the whole walk
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5), 40); // the whole walk
   profile.walk_cost = {{4096, {}, {40.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(2 << 20, 5), 40); // as counted by the PMU
+  EXPECT_EQ(miss_cycles(CostModel(profile), 2 << 20, 5), 40); // as counted by the PMU
 }
 
 // The distances of random accesses to n pages are spread evenly below n: on average they cost what
@@ -154,23 +159,23 @@ TEST(CostModel, AStreamPaysForPagesWhatItsBandwidthLoses) {
   auto profile = format::profile_of_preset(*smalloc_machine_by_name("zen4"));
   profile.frequency_hz = 2e9;
   profile.overlapped_walk_cost = {{4096, 100, {8.0, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1, Walk::kSequential), 8); // not measured
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1, Walk::kSequential), 8); // not measured
   profile.bandwidth_bytes_per_second = {{4096, {8e9, {}, {}, "measured"}}};
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1, Walk::kSequential),
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1, Walk::kSequential),
             8); // nothing to compare with
   profile.bandwidth_bytes_per_second.push_back({2 << 20, {10e9, {}, {}, "measured"}});
   const CostModel with(profile);
-  EXPECT_NEAR(with.miss_cycles(4096, 1, Walk::kSequential), 204.8, 0.01);
-  EXPECT_NEAR(with.miss_cycles(4096, 1, benefit::sequential(4)), 51.2, 0.01);
-  EXPECT_EQ(with.miss_cycles(2 << 20, 1, Walk::kSequential), 0);
+  EXPECT_NEAR(miss_cycles(with, 4096, 1, Walk::kSequential), 204.8, 0.01);
+  EXPECT_NEAR(miss_cycles(with, 4096, 1, benefit::sequential(4)), 51.2, 0.01);
+  EXPECT_EQ(miss_cycles(with, 2 << 20, 1, Walk::kSequential), 0);
   profile.bandwidth_bytes_per_second.push_back({1 << 30, {9.9e9, {}, {}, "measured"}});
-  EXPECT_EQ(CostModel(profile).miss_cycles(1 << 30, 1, Walk::kSequential),
+  EXPECT_EQ(miss_cycles(CostModel(profile), 1 << 30, 1, Walk::kSequential),
             0); // nor more for larger pages
-  EXPECT_EQ(with.miss_cycles(64 << 10, 1, Walk::kSequential), 8);
-  EXPECT_EQ(with.miss_cycles(4096, 1, Walk::kOverlapped), 8);
+  EXPECT_EQ(miss_cycles(with, 64 << 10, 1, Walk::kSequential), 8);
+  EXPECT_EQ(miss_cycles(with, 4096, 1, Walk::kOverlapped), 8);
   profile.bandwidth_bytes_per_second[0].value.value =
       11e9; // noise: nothing to gain, and nothing to lose
-  EXPECT_EQ(CostModel(profile).miss_cycles(4096, 1, Walk::kSequential), 0);
+  EXPECT_EQ(miss_cycles(CostModel(profile), 4096, 1, Walk::kSequential), 0);
 }
 
 TEST(CostModel, PageSizesThatTheTlbHas) {

@@ -102,13 +102,4 @@ TEST(Choice, TakesNothingThatMightBeALoss) {
   EXPECT_EQ(choose(m, UINT64_MAX, true, 100.5), 0u); // above every PMB
 }
 
-TEST(Ranking, Error) {
-  std::vector<Mapping> p = {mapping(0, 1, 100), mapping(1, 1, 50)},
-                       q = {mapping(1, 1, 80), mapping(0, 1, 80)};
-  rank_mappings(p);
-  rank_mappings(q);
-  EXPECT_EQ(ranking_error(p, q), 25);
-  EXPECT_EQ(ranking_error(p, p), 0);
-}
-
 } // namespace

@@ -12,6 +12,16 @@ using namespace smalloc::reuse;
 
 namespace {
 
+// Returns the misses that MissShare expects of accesses with these distances. First accesses miss.
+double misses_in_sets(const Histogram &distances, uint64_t entries, uint64_t ways) {
+  MissShare share(entries, ways);
+  double misses = distances.cold();
+  for (size_t i = 0; i < distances.bins(); i++)
+    if (const Histogram::Bin bin = distances.bin(i); bin.weight != 0)
+      misses += bin.weight * share.at(bin.low + (bin.high - bin.low - 1) / 2);
+  return misses;
+}
+
 // Returns the misses of a simulated TLB with sets. A page's set is random, as the model assumes.
 double simulated(const Stream &stream, uint64_t entries, uint64_t ways, uint64_t seed) {
   const uint64_t sets = entries / ways;
@@ -82,8 +92,8 @@ TEST(Associativity, CyclesThatFitStillCollide) {
 }
 
 TEST(Associativity, RefusesImpossibleShapes) {
-  EXPECT_THROW(misses_in_sets({}, 0, 4), std::invalid_argument);
-  EXPECT_THROW(misses_in_sets({}, 10, 4), std::invalid_argument);
+  EXPECT_THROW(MissShare(0, 4), std::invalid_argument);
+  EXPECT_THROW(MissShare(10, 4), std::invalid_argument);
 }
 
 TEST(MissShare, ByHand) {
