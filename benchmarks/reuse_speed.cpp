@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// reuse_speed: measures the speed of the reuse-distance engines, and the error of the sampled and
-// modelled curves. The input is Zipf (exponent 0.8) accesses to 10 K, 200 K and 2 M pages, one
-// thread, prepared before the clock starts.
-// //
+// reuse_speed: measures the speed of the reuse-distance engines, and the error of the sampled
+// curves. The input is Zipf (exponent 0.8) accesses to 10 K, 200 K and 2 M pages, one thread,
+// prepared before the clock starts.
+//
 // usage: reuse_speed [ACCESSES] (default 10,000,000); prints JSON.
-#include "runtime/reuse/aet.h"
+#include "benchmarks/shards.h"
 #include "runtime/reuse/distance_counter.h"
 #include "runtime/reuse/marker_list.h"
-#include "runtime/reuse/shards.h"
 
 #include <algorithm>
 #include <chrono>
@@ -99,8 +98,6 @@ int main(int argc, char **argv) {
     estimate("shards-least-4096-rate-0.01", adapted);
     ShardsFixedSize sized(8192, 0);
     estimate("shards-size-8192", sized);
-    Aet aet;
-    estimate("aet", aet);
   }
   std::printf("\n]}\n");
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/reuse/shards.h"
+#include "benchmarks/shards.h"
 #include "tests/unit/reuse/streams.h"
 
 #include <gtest/gtest.h>

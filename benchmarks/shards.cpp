@@ -3,7 +3,7 @@
 // shards.cpp scales the kept accesses back to the whole stream. At a fixed rate it does so when the
 // result is read. At a falling rate it scales each access when it happens, by the rate of that
 // moment.
-#include "runtime/reuse/shards.h"
+#include "benchmarks/shards.h"
 
 #include <algorithm>
 #include <stdexcept>
