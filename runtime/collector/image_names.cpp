@@ -3,6 +3,7 @@
 // image_names.cpp finds the image of an address with _dl_find_object, which takes no lock. It
 // hashes the image's base name and the offset to a site's id.
 #include "runtime/collector/image_names.h"
+#include "smalloc/base/conf_keys.h"
 
 #include <initializer_list>
 
@@ -156,19 +157,14 @@ bool expand_path(const char *pattern, char *path, size_t capacity) {
 }
 
 bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity) {
-  const size_t key_bytes = strlen(key);
   bool found = false;
-  for (const char *item = conf; *item;) {
-    const char *end = strchr(item, ',');
-    const size_t bytes = end ? static_cast<size_t>(end - item) : strlen(item);
-    if (bytes > key_bytes + 1 && strncmp(item, key, key_bytes) == 0 && item[key_bytes] == ':' &&
-        bytes - key_bytes - 1 < capacity) {
-      memcpy(value, item + key_bytes + 1, bytes - key_bytes - 1);
-      value[bytes - key_bytes - 1] = 0;
-      found = true;
-    }
-    item += bytes + (end ? 1 : 0);
-  }
+  for_each_key(Text(conf), [&](Text, Text name, Text given) {
+    if (!name.is(key) || given.size == 0 || given.size >= capacity)
+      return;
+    memcpy(value, given.data, given.size);
+    value[given.size] = 0;
+    found = true;
+  });
   return found;
 }
 

@@ -3,6 +3,7 @@
 // options.cpp parses the keys of SMALLOC_CONF by one table. NUMA keys have a table of their own
 // (numa/live_options.h).
 #include "smalloc/config/options.h"
+#include "smalloc/base/conf_keys.h"
 
 namespace smalloc {
 namespace {
@@ -316,12 +317,7 @@ void say(WarningSink warn, Text item, const char *what) {
   warn(line.text());
 }
 
-void apply(Text item, bool privileged, Options &options, WarningSink warn) {
-  size_t colon = 0;
-  while (colon < item.size && item.data[colon] != ':')
-    colon++;
-  Text key(item.data, colon);
-  Text value = colon < item.size ? Text(item.data + colon + 1, item.size - colon - 1) : Text();
+void apply(Text item, Text key, Text value, bool privileged, Options &options, WarningSink warn) {
   if (privileged) {
     if (key.is("heap") && value.is("off"))
       set_heap(value, options);
@@ -347,14 +343,9 @@ void apply(Text item, bool privileged, Options &options, WarningSink warn) {
 } // namespace
 
 void parse_options(Text conf, bool privileged, Options &options, WarningSink warn) {
-  for (size_t start = 0; start < conf.size;) {
-    size_t end = start;
-    while (end < conf.size && conf.data[end] != ',')
-      end++;
-    if (end > start)
-      apply(Text(conf.data + start, end - start), privileged, options, warn);
-    start = end + 1;
-  }
+  for_each_key(conf, [&](Text item, Text key, Text value) {
+    apply(item, key, value, privileged, options, warn);
+  });
 }
 
 void switch_pages_off(Options &options) {

@@ -2,6 +2,7 @@
 //
 // live_options.cpp parses each NUMA key of SMALLOC_CONF.
 #include "smalloc/numa/live_options.h"
+#include "smalloc/base/conf_keys.h"
 #include "smalloc/base/numbers.h"
 
 namespace smalloc::numa {
@@ -108,20 +109,11 @@ const LiveKey kLiveKeys[] = {
 const size_t kLiveKeyCount = sizeof kLiveKeys / sizeof *kLiveKeys;
 
 void parse_live_options(Text conf, LiveOptions &options) {
-  for (size_t start = 0; start < conf.size;) {
-    size_t end = start, colon;
-    while (end < conf.size && conf.data[end] != ',')
-      end++;
-    colon = start;
-    while (colon < end && conf.data[colon] != ':')
-      colon++;
-    const Text key(conf.data + start, colon - start);
-    const Text value = colon < end ? Text(conf.data + colon + 1, end - colon - 1) : Text();
+  for_each_key(conf, [&](Text, Text key, Text value) {
     for (const LiveKey &k : kLiveKeys)
       if (key.is(k.name))
         k.set(value, options);
-    start = end + 1;
-  }
+  });
 }
 
 } // namespace smalloc::numa

@@ -160,29 +160,8 @@ bool start_thread(Live &live, void *(*run)(void *), const char *name) {
 /// document.
 bool stats_at_exit(const char *conf) {
   char value[64];
-  bool found = false;
-  for (const char *at = conf; (at = strstr(at, "stats:")); at += 6)
-    if (at == conf || at[-1] == ',') {
-      const size_t n = strcspn(at + 6, ",");
-      if (n < sizeof value) {
-        memcpy(value, at + 6, n);
-        value[n] = 0;
-        found = strstr(value, "exit") && !strstr(value, "json");
-      }
-    }
-  return found;
-}
-
-/// Copies DIR of "sysfs:DIR" to `path`, as libsmalloc reads it.
-void find_sysfs(const char *conf, char *path, size_t capacity) {
-  for (const char *at = conf; (at = strstr(at, "sysfs:")); at += 6)
-    if (at == conf || at[-1] == ',') {
-      const size_t n = strcspn(at + 6, ",");
-      if (n > 0 && n < capacity) {
-        memcpy(path, at + 6, n);
-        path[n] = 0;
-      }
-    }
+  return trace::find_conf_key(conf, "stats", value, sizeof value) && strstr(value, "exit") &&
+         !strstr(value, "json");
 }
 
 const char *program_name() {
@@ -280,7 +259,7 @@ __attribute__((constructor(102))) void start() {
   if (options.mode != NumaMode::kMigrate)
     return;
   static char sysfs[256] = "/sys";
-  find_sysfs(conf, sysfs, sizeof sysfs);
+  trace::find_conf_key(conf, "sysfs", sysfs, sizeof sysfs);
   if (*options.log || *options.replay || *options.place)
     keep_together();
   void *memory = map_pages(sizeof(Live));

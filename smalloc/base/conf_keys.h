@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// conf_keys.h splits SMALLOC_CONF="key:value,key:value" into its items. libsmalloc reads all
+// keys (config/options.h), its other libraries only their own.
+#ifndef SMALLOC_BASE_CONF_KEYS_H
+#define SMALLOC_BASE_CONF_KEYS_H
+
+#include "smalloc/base/text.h"
+
+namespace smalloc {
+
+/// Calls visit(item, key, value) for each item of `conf` that is not empty. The value is empty if
+/// the item has no colon.
+template <class Visit> void for_each_key(Text conf, Visit visit) {
+  for (size_t start = 0; start < conf.size;) {
+    size_t end = start, colon = conf.size;
+    for (; end < conf.size && conf.data[end] != ','; end++)
+      if (colon == conf.size && conf.data[end] == ':')
+        colon = end;
+    if (colon > end)
+      colon = end;
+    const size_t value = colon < end ? colon + 1 : end;
+    if (end > start)
+      visit(Text(conf.data + start, end - start), Text(conf.data + start, colon - start),
+            Text(conf.data + value, end - value));
+    start = end + 1;
+  }
+}
+
+} // namespace smalloc
+#endif
