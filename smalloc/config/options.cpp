@@ -199,7 +199,7 @@ const Key kKeys[] = {
      "0 to 64t, such as 64m"},
     {"populate", set_populate, "auto or always"},
     {"promote", set_promote, "auto, off or eager"},
-    {"promoter", set_promoter, "calls or thread"},
+    {"promoter", set_promoter, "auto, calls or thread"},
     {"demote", set_demote, "auto, off or 1% to 100%"},
     {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }, kCycles},
     {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }, kCycles},

@@ -94,6 +94,8 @@ TEST(Options, WarningsNameKeyValueAndCure) {
       warnings[0],
       "smalloc: warning: SMALLOC_CONF: 'heap:all' has a value that is not understood: heap is "
       "auto, off, superpage, migrate or guest; the default is taken\n");
+  parse("promoter:helper");
+  EXPECT_NE(warnings[0].find("promoter is auto, calls or thread;"), std::string::npos);
   parse("haep:off");
   EXPECT_EQ(warnings[0],
             "smalloc: warning: SMALLOC_CONF: 'haep:off' is not a known key, ignored; did you mean "
