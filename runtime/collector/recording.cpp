@@ -10,10 +10,10 @@
 #include "runtime/collector/recorded_parent.h"
 #include "runtime/collector/recorded_thread.h"
 #include "runtime/collector/settings.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/text.h"
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/process/process_identity.h"
-#include "smalloc/process/wall_clock.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -9,6 +9,7 @@
 #include "runtime/collector/collector.h"
 #include "runtime/sampling/address_sampler.h"
 #include "runtime/trace/writer.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/quiet_file.h"
 
@@ -52,10 +53,7 @@ trace::ThreadChunk *chunk_of(uint32_t thread) {
 }
 
 void write(const AddressSample *samples, size_t count) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const uint64_t now_ns =
-      static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
   for (size_t i = 0; i < count;) {
     const uint32_t thread = samples[i].thread;
     const uint64_t time = samples[i].time_ns;

@@ -6,12 +6,12 @@
 // threads waits for the end of a look instead of taking locks.
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/agent/agent.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/helper_thread.h"
 #include "smalloc/include/smalloc/site.h"
 #include "smalloc/os/own_stack.h"
-#include "smalloc/process/cpu_time.h"
 #include "smalloc/process/fork_locks.h"
 #include "smalloc/process/image_segments.h"
 #include "smalloc/process/own_sandbox.h"
@@ -88,7 +88,7 @@ bool wait_for_fill(long pause, uint32_t seen, long &glance) {
   if (!g_work->watches_fills())
     return nap(pause, seen);
   long faults = minor_faults();
-  uint64_t used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
+  uint64_t used = clock_ns<CLOCK_PROCESS_CPUTIME_ID>();
   while (pause > 0) {
     const long step = min_of(glance, pause);
     if (nap(step, seen))
@@ -101,7 +101,7 @@ bool wait_for_fill(long pause, uint32_t seen, long &glance) {
       return true;
     }
     const uint64_t used_before = used;
-    used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
+    used = clock_ns<CLOCK_PROCESS_CPUTIME_ID>();
     const bool busy = used - used_before >= static_cast<uint64_t>(step) / 16;
     glance = min_of(2 * glance, busy ? kLongestBusyGlanceNs : kLongestGlanceNs);
   }
@@ -176,9 +176,9 @@ void look_ahead_of_fills() {
       sleep_ns(pause);
     else
       wait_for_fill(pause, g_hurried.load(), glance);
-    const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
+    const uint64_t began = clock_ns<CLOCK_THREAD_CPUTIME_ID>();
     const unsigned parts = look_ahead(/*all=*/false);
-    const auto took = static_cast<long>(used_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
+    const auto took = static_cast<long>(clock_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
     const uint64_t now = kLinux.now_ns();
     if (parts) {
       const long elapsed = static_cast<long>(now - before) * (kUnitParts / 4) / parts;
@@ -208,7 +208,7 @@ bool look_until_idle() {
   }
   unsigned idle = 0;
   long pause = kIntervalNs;
-  uint64_t used_before = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
+  uint64_t used_before = clock_ns<CLOCK_PROCESS_CPUTIME_ID>();
   look_ahead_of_fills();
   uint32_t hurried = g_hurried.load();
   long glance = kGlanceNs;
@@ -232,7 +232,7 @@ bool look_until_idle() {
         g_work->promote_by_time();
         return true;
       });
-      const uint64_t used = used_ns<CLOCK_PROCESS_CPUTIME_ID>();
+      const uint64_t used = clock_ns<CLOCK_PROCESS_CPUTIME_ID>();
       pause = next_pause(pause, static_cast<long>(used - used_before));
       used_before = used;
     } else if (keeps) {

@@ -5,6 +5,7 @@
 // All of this is inactive without the settings directives: and validate:.
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/input_signature.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
@@ -14,7 +15,6 @@
 #include "smalloc/process/miss_counter.h"
 #include "smalloc/process/process_identity.h"
 #include "smalloc/process/run_costs.h"
-#include "smalloc/process/wall_clock.h"
 #include "smalloc/sites/modules.h"
 
 #include <stdlib.h>

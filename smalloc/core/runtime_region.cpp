@@ -3,12 +3,12 @@
 // runtime_region.cpp starts what all heaps share: the address range, its kinds of pages and its
 // budget. The limits that are set at the start, and locked memory, decide the range's size. A
 // program that limits its address space later gets most of the range back.
+#include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/pages/data_limit.h"
-#include "smalloc/process/cpu_time.h"
 #include "smalloc/process/process_memory.h"
 #include "smalloc/sites/object_placement.h"
 #include "smalloc/sites/site_words.h"
@@ -163,8 +163,8 @@ void Runtime::start_mapped_ranges() {
 BigObjects::Config Runtime::big_config() {
   BigObjects::Config config;
   config.first_touch = &first_touch_cost_;
-  config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
-  config.process_cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
+  config.thread_cpu_ns = clock_ns<CLOCK_THREAD_CPUTIME_ID>;
+  config.process_cpu_ns = clock_ns<CLOCK_PROCESS_CPUTIME_ID>;
   config.cache_bytes = options_.cache_bytes;
   config.place = [](char *start, size_t bytes, numa::Placement placement) {
     return g_placement.place(start, bytes, placement);

@@ -2,12 +2,12 @@
 //
 // page_mover.cpp calls move_pages(2) and maps each answer of the kernel to a reason.
 #include "smalloc/numa/page_mover.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/numa/page_backing.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc::numa {
@@ -25,15 +25,11 @@ long kernel_move_pages(unsigned long count, void **pages, const int *nodes, int 
   errno = before;
   return r;
 }
-uint64_t kernel_now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
 } // namespace
 
-const MoverHooks kKernelMover = {kernel_move_pages, join_pages, kernel_now_ns, split_superpage};
+const MoverHooks kKernelMover = {kernel_move_pages, join_pages, clock_ns<CLOCK_MONOTONIC>,
+                                 split_superpage};
 
 const char *failure_name(MoveFailure failure) {
   static const char *const names[] = {"busy", "no_memory",   "shared",        "absent",

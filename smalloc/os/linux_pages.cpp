@@ -4,6 +4,7 @@
 // MAP_NORESERVE and MADV_DONTDUMP (without the last a core file had 1.1 TB). A commit is mprotect
 // and MADV_DODUMP. The caller must check it: strict overcommit and RLIMIT_DATA refuse at the commit
 // and not at the reservation.
+#include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/start_stderr.h"
@@ -22,7 +23,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_COLLAPSE
@@ -303,12 +303,6 @@ int move(void *from, void *to, size_t bytes) {
   return 0;
 }
 
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
 long read_file(const char *path, char *buffer, size_t capacity) {
   KeepErrno keep;
   int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
@@ -362,17 +356,11 @@ int unreserve(void *start, size_t bytes) {
 // counts in ticks, falls back to elapsed time or 1 ns.
 uint64_t populate_ns(void *start, size_t bytes) {
   KeepErrno keep;
-  const auto now = [](clockid_t clock) {
-    timespec t;
-    return clock_gettime(clock, &t) == 0
-               ? static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec)
-               : 0;
-  };
-  const uint64_t began_ns = now(CLOCK_MONOTONIC), used_ns = now(CLOCK_THREAD_CPUTIME_ID);
+  const uint64_t began_ns = clock_ns(CLOCK_MONOTONIC), used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   if (own_madvise(start, bytes, MADV_POPULATE_WRITE) != 0)
     return 0;
-  const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - used_ns;
-  return max_of<uint64_t>(min_of(used, now(CLOCK_MONOTONIC) - began_ns), 1);
+  const uint64_t used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+  return max_of<uint64_t>(min_of(used, clock_ns(CLOCK_MONOTONIC) - began_ns), 1);
 }
 
 // Populates an eighth of a superpage and multiplies: the mapped memory counts in the process' peak.
@@ -396,7 +384,7 @@ const OsHooks kLinux = {reserve,
                         open_hugetlb,
                         map_hugetlb,
                         unmap_hugetlb,
-                        now_ns,
+                        clock_ns<CLOCK_MONOTONIC>,
                         read_file,
                         write_to_start_stderr,
                         split,

@@ -2,7 +2,7 @@
 //
 // live_page.cpp fills in the statistics page and publishes it as a memory file.
 #include "smalloc/sites/live_page.h"
-#include "smalloc/process/wall_clock.h"
+#include "smalloc/base/clock.h"
 
 #include <string.h>
 #include <unistd.h>

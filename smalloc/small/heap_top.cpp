@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/small/heap_top.h"
-#include "smalloc/process/cpu_time.h"
+#include "smalloc/base/clock.h"
 
 #include <limits.h>
 #include <malloc.h>
@@ -64,9 +64,9 @@ bool HeapTop::begin(const NextMalloc &next) {
 size_t HeapTop::top_bytes(const NextMalloc &next) {
   if (!walks_)
     return 0;
-  const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
+  const uint64_t began = clock_ns<CLOCK_THREAD_CPUTIME_ID>();
   const size_t bytes = next.top_bytes();
-  walks_ = used_ns<CLOCK_THREAD_CPUTIME_ID>() - began <= kMostWalkNs;
+  walks_ = clock_ns<CLOCK_THREAD_CPUTIME_ID>() - began <= kMostWalkNs;
   return bytes;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/small/joining_heap.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/pages/data_limit.h"
-#include "smalloc/process/cpu_time.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -276,10 +276,10 @@ void JoiningHeap::give_late(const OsHooks &os, FirstTouchCost &cost, uintptr_t l
         os.advise(start, kSuperpageBytes, Advice::kSuperpages) != 0)
       return;
     if (pages != 0) {
-      const uint64_t began = used_ns<CLOCK_THREAD_CPUTIME_ID>();
+      const uint64_t began = clock_ns<CLOCK_THREAD_CPUTIME_ID>();
       if (os.collapse(start, kSuperpageBytes) != 0)
         return;
-      cost.account(used_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
+      cost.account(clock_ns<CLOCK_THREAD_CPUTIME_ID>() - began);
     }
     if (given_end_ != unit)
       given_from_ = unit;

@@ -5,11 +5,11 @@
 // this range. These are its metadata and arena 0, which serves threads that never allocated from
 // libsmalloc and late destructors of thread-local objects.
 #include "smalloc/small/small_heap.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/pages/data_limit.h"
-#include "smalloc/process/cpu_time.h"
 #include "smalloc/process/fork_locks.h"
 #include "smalloc/process/own_image.h"
 
@@ -160,8 +160,8 @@ bool SmallHeap::start() {
   main_config.idle_percent = config_.idle_percent;
   main_config.make_room = config_.make_room;
   main_config.note_growth = config_.note_growth;
-  main_config.cpu_ns = used_ns<CLOCK_PROCESS_CPUTIME_ID>;
-  main_config.thread_cpu_ns = used_ns<CLOCK_THREAD_CPUTIME_ID>;
+  main_config.cpu_ns = clock_ns<CLOCK_PROCESS_CPUTIME_ID>;
+  main_config.thread_cpu_ns = clock_ns<CLOCK_THREAD_CPUTIME_ID>;
   bool ok = main_.init(*region_, main_config);
   if (ok) {
     cpu_set_t cpus;

@@ -4,9 +4,9 @@
 // allocation. The command writes the same keys from outside (runtime/cli/process/live_report.cpp).
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/pages/kernel_view.h"
-#include "smalloc/process/wall_clock.h"
 #include "smalloc/stats/stats.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/database/run_lines.h"
 #include "runtime/trace/reader.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/base/input_signature.h"
 #include "smalloc/include/smalloc/directive.h"
 
@@ -123,11 +124,7 @@ bool is_empty(const std::string &place) {
 
 } // namespace
 
-int64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
+int64_t now_ns() { return static_cast<int64_t>(wall_clock_ns()); }
 
 std::string host_name() {
   char host[256] = "";

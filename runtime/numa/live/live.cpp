@@ -11,6 +11,7 @@
 #include "runtime/numa/live/migrator.h"
 #include "runtime/numa/live/pages.h"
 #include "runtime/numa/live/threads.h"
+#include "smalloc/base/clock.h"
 #include "smalloc/files/start_stderr.h"
 
 #include <dlfcn.h>
@@ -322,10 +323,8 @@ void print_summary(const Live &live) {
   uint64_t cpu_ns = 0;
   for (unsigned i = 0; i < live.thread_count; i++) {
     clockid_t clock;
-    timespec spent;
-    if (pthread_getcpuclockid(live.threads[i], &clock) == 0 && clock_gettime(clock, &spent) == 0)
-      cpu_ns +=
-          static_cast<uint64_t>(spent.tv_sec) * 1000000000u + static_cast<uint64_t>(spent.tv_nsec);
+    if (pthread_getcpuclockid(live.threads[i], &clock) == 0)
+      cpu_ns += clock_ns(clock);
   }
   t.put(", own time ").number(cpu_ns / 1000).put(" us, profile ").bytes(m.pages().bytes());
   say(t.put_char('\n'));
