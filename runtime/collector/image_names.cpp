@@ -4,6 +4,7 @@
 // hashes the image's base name and the offset to a site's id.
 #include "runtime/collector/image_names.h"
 #include "smalloc/base/conf_keys.h"
+#include "smalloc/base/fnv.h"
 
 #include <initializer_list>
 
@@ -51,11 +52,10 @@ ImageName image_of(const void *address) {
 
 uint64_t site_id(const ImageName &image) {
   const char *slash = strrchr(image.path, '/');
-  uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
-  for (const char *c = slash ? slash + 1 : image.path; *c; c++)
-    hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
-  for (int i = 0; i < 8; i++)
-    hash = (hash ^ ((image.offset >> (8 * i)) & 0xff)) * 0x100000001b3u;
+  const char *name = slash ? slash + 1 : image.path;
+  // Little-endian, as all supported machines.
+  const uint64_t hash = fnv1a(reinterpret_cast<const char *>(&image.offset), sizeof image.offset,
+                              fnv1a(name, strlen(name)));
   return hash ? hash : 1;
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/collector/settings.h"
 #include "runtime/collector/image_names.h"
 #include "runtime/trace/region_sample.h"
-#include "smalloc/base/input_signature.h"
+#include "smalloc/base/fnv.h"
 #include "smalloc/base/text.h"
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/process/loaded_objects.h"
@@ -100,9 +100,7 @@ bool input_of_run(uint64_t &input) {
   char name[128] = "";
   if (!conf || !find_conf_key(conf, "input", name, sizeof name) || !*name)
     return command_line_signature(input);
-  InputSignature named;
-  named.add(name, strlen(name) + 1);
-  input = named.value();
+  input = fnv1a(name, strlen(name) + 1);
   return true;
 }
 

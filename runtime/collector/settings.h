@@ -22,7 +22,7 @@ struct Settings {
 
 /// Reads SMALLOC_CONF. False: the process must not be recorded, even if an image asks for it.
 bool read_settings(Settings &settings);
-/// Computes the signature of the run's input (smalloc/base/input_signature.h): of input:NAME, else
+/// Computes the signature of the run's input (command_line_signature()): of input:NAME, else
 /// of the arguments. False: unknown.
 bool input_of_run(uint64_t &input);
 /// Writes a threshold as a share ("1", "0.25"), exactly: the reader must compute the same

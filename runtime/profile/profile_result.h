@@ -29,7 +29,7 @@ struct ProfileOptions {
 
 struct TraceSummary {
   std::string path, build_id, program;
-  std::string input; ///< 16 hex digits (smalloc/base/input_signature.h); empty: unknown
+  std::string input; ///< 16 hex digits: command_line_signature(); empty: unknown
   double rate = 1, accesses = 0, seconds = 0;
   double nobodys =
       0; ///< of the accesses: to memory that no site allocated, and that is no static data

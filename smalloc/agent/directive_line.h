@@ -9,6 +9,7 @@
 #ifndef SMALLOC_AGENT_DIRECTIVE_LINE_H
 #define SMALLOC_AGENT_DIRECTIVE_LINE_H
 
+#include "smalloc/base/fnv.h"
 #include "smalloc/base/text.h"
 #include "smalloc/include/smalloc/directive.h"
 
@@ -202,12 +203,7 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
 
 /// Returns the hash of a site's inline chain (site.h), by FNV-1a. It distinguishes the site's
 /// copies.
-inline uint64_t context_hash(Text context) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < context.size; i++)
-    hash = (hash ^ static_cast<unsigned char>(context.data[i])) * 0x100000001b3u;
-  return hash;
-}
+inline uint64_t context_hash(Text context) { return fnv1a(context.data, context.size); }
 
 } // namespace smalloc
 #endif

@@ -22,7 +22,7 @@ struct DirectivesHeader {
   bool slower_unknown = false;      ///< one of them stands for runs with an unknown input
   unsigned slower_input_count = 0;
   uint64_t slower_inputs[SMALLOC_DIRECTIVE_SLOWER_INPUTS] = {};
-  uint64_t input = 0;                      ///< signature (base/input_signature.h)
+  uint64_t input = 0;                      ///< command_line_signature()
   uint64_t milliseconds = 0;               ///< of the profiled run
   uint64_t faults_saved = 0, saved_ms = 0; ///< predicted, for the chosen set
   /// History of runs on base pages.

@@ -6,7 +6,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/agent/run_report.h"
 #include "smalloc/base/clock.h"
-#include "smalloc/base/input_signature.h"
+#include "smalloc/base/fnv.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/os/page_settings.h"
@@ -85,9 +85,7 @@ void Runtime::start_agent() {
   g_self.pid = static_cast<uint64_t>(getpid());
   executable_build_id(g_self.build_id, sizeof g_self.build_id);
   if (*options_.input) {
-    InputSignature named;
-    named.add(options_.input, strlen(options_.input) + 1);
-    g_self.input = named.value();
+    g_self.input = fnv1a(options_.input, strlen(options_.input) + 1);
     g_self.input_known = true;
   } else {
     g_self.input_known = command_line_signature(g_self.input);

@@ -4,7 +4,7 @@
 // kernel left them. The loader's list takes a lock, and under some debuggers another image is first
 // in it. Other facts come from /proc.
 #include "smalloc/process/process_identity.h"
-#include "smalloc/base/input_signature.h"
+#include "smalloc/base/fnv.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/text.h"
 #include "smalloc/files/uncancelled.h"
@@ -142,7 +142,7 @@ bool command_line_signature(uint64_t &signature) {
   const int fd = uncancelled::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return false;
-  InputSignature input;
+  signature = kFnvStart;
   bool behind_name = false, any = false;
   char piece[4096];
   for (ssize_t got; (got = uncancelled::read(fd, piece, sizeof piece)) > 0;) {
@@ -151,10 +151,9 @@ bool command_line_signature(uint64_t &signature) {
     const auto bytes = static_cast<size_t>(got);
     while (!behind_name && at < bytes)
       behind_name = piece[at++] == 0;
-    input.add(piece + at, bytes - at);
+    signature = fnv1a(piece + at, bytes - at, signature);
   }
   uncancelled::close(fd);
-  signature = input.value();
   return any;
 }
 

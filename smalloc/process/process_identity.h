@@ -25,8 +25,10 @@ bool is_alive(uint64_t pid, uint64_t start_ticks);
 /// False if /proc does not report it.
 bool parent_has_seen(const char *variable, const char *value, const char *image);
 
-/// Sets `signature` to the hash of the arguments after the program's name
-/// (smalloc/base/input_signature.h). Returns false if /proc does not report them.
+/// Sets `signature` to the hash of the arguments after the program's name, each with its zero byte
+/// (smalloc/base/fnv.h). Two runs with equal arguments count as runs with the same input; the
+/// contents of files and pipes are ignored. input:NAME in SMALLOC_CONF names the input by hand.
+/// Returns false if /proc does not report the arguments.
 bool command_line_signature(uint64_t &signature);
 
 } // namespace smalloc

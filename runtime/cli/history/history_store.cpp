@@ -11,7 +11,7 @@
 #include "runtime/database/run_lines.h"
 #include "runtime/trace/reader.h"
 #include "smalloc/base/clock.h"
-#include "smalloc/base/input_signature.h"
+#include "smalloc/base/fnv.h"
 #include "smalloc/include/smalloc/directive.h"
 
 #include <algorithm>
@@ -318,10 +318,10 @@ directives::File remember_analysis(History &history, const Profile &profile, dou
 }
 
 std::string input_of(const std::vector<std::string> &command) {
-  InputSignature signature;
+  uint64_t signature = kFnvStart;
   for (size_t i = 1; i < command.size(); i++)
-    signature.add(command[i].c_str(), command[i].size() + 1);
-  return fmt::format("{:016x}", signature.value());
+    signature = fnv1a(command[i].c_str(), command[i].size() + 1, signature);
+  return fmt::format("{:016x}", signature);
 }
 
 std::string program_meant(History &history, const std::string &name) {

@@ -69,8 +69,7 @@ directives::File remember_analysis(database::History &history, const Profile &pr
 // traces contain it). Empty: unknown, or several.
 std::string recorded_input(database::History &history, const Profile &profile);
 
-// Returns FNV-1a over a command's arguments without its name, as 16 hex digits
-// (smalloc/base/input_signature.h).
+// Returns what libsmalloc's command_line_signature() is for this command, as 16 hex digits.
 std::string input_of(const std::vector<std::string> &command);
 
 // Returns the build-id for a file or the beginning of a build-id. Throws Failure if there is none,

@@ -4,6 +4,7 @@
 // interval ends and each page's node is known. So memory grows only with the pages of one interval.
 #include "runtime/cli/numa/numa_site_traffic.h"
 
+#include "runtime/profile/trace_follower.h"
 #include "smalloc/base/units.h"
 
 #include <algorithm>
@@ -19,13 +20,6 @@ using benefit::CategoryKind;
 
 constexpr unsigned kCategoryBits = 20;
 constexpr uint32_t kNobody = (1u << kCategoryBits) - 1;
-
-uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
 
 } // namespace
 
@@ -49,8 +43,8 @@ void NumaSiteTraffic::event(const trace::Event &e) {
     break;
   }
   case trace::Type::kSegment:
-    names_[{CategoryKind::kStatic, hash_of(e.text)}] = "static data of " + std::string(e.text);
-    objects_.segment(hash_of(e.text), e.address, e.bytes);
+    names_[{CategoryKind::kStatic, segment_id(e.text)}] = "static data of " + std::string(e.text);
+    objects_.segment(segment_id(e.text), e.address, e.bytes);
     break;
   case trace::Type::kReallocate:
     objects_.reallocate(e.old_address, e.site, e.address, e.bytes);
