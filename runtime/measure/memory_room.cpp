@@ -17,14 +17,6 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-// Returns the number in a one-number file. If the file is absent or says "max", returns
-// `otherwise`.
-uint64_t number_in(const std::string &path, uint64_t otherwise) {
-  std::ifstream file(path);
-  uint64_t value = 0;
-  return file >> value ? value : otherwise;
-}
-
 // Returns the least room of `path` and its ancestors, up to `top`. In a container only the host may
 // have the path; then the mounted top is the cgroup of this process.
 uint64_t least_room(const std::string &top, std::string path, const char *limit_name,
@@ -62,6 +54,12 @@ uint64_t cgroup_room(const std::string &root) {
 }
 
 } // namespace
+
+uint64_t number_in(const std::string &path, uint64_t otherwise) {
+  std::ifstream file(path);
+  uint64_t value = 0;
+  return file >> value ? value : otherwise;
+}
 
 uint64_t available_bytes(const std::string &root) {
   std::ifstream info(root + "/proc/meminfo");

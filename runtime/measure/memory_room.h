@@ -14,4 +14,8 @@ namespace smalloc::calibrate {
 // for tests.
 uint64_t available_bytes(const std::string &root = {});
 
+// Returns the number in a one-number file. If the file is absent or says "max", returns
+// `otherwise`.
+uint64_t number_in(const std::string &path, uint64_t otherwise);
+
 } // namespace smalloc::calibrate

@@ -3,6 +3,8 @@
 // page_region.cpp maps and advises regions, and reads from /proc and /sys what the kernel gave.
 #include "runtime/measure/page_region.h"
 
+#include "runtime/measure/memory_room.h"
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -23,14 +25,6 @@ namespace {
 constexpr size_t kBaseAlignment = size_t{32} << 20;
 
 constexpr int kPopulateWrite = 23, kHugeShift = 26; // MADV_POPULATE_WRITE, MAP_HUGE_SHIFT
-
-// Returns the number in a one-number file. If the file is absent or says "max", returns
-// `otherwise`.
-uint64_t number_in(const std::string &path, uint64_t otherwise) {
-  std::ifstream file(path);
-  uint64_t value = 0;
-  return file >> value ? value : otherwise;
-}
 
 const std::string kThp = "/sys/kernel/mm/transparent_hugepage/";
 
@@ -168,12 +162,8 @@ uint64_t PageRegion::superpage_bytes() const {
 uint64_t base_page_bytes() { return static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); }
 
 uint64_t transparent_superpage_bytes() {
-  const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
-  std::ifstream mode(folder + "enabled");
-  std::string text;
-  if (!std::getline(mode, text) || text.find("[never]") != std::string::npos)
-    return 0;
-  return number_in(folder + "hpage_pmd_size", 0);
+  const std::string mode = mode_of(kThp + "enabled");
+  return mode.empty() || mode == "never" ? 0 : number_in(kThp + "hpage_pmd_size", 0);
 }
 
 std::vector<uint64_t> medium_page_bytes() {

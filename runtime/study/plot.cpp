@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -15,23 +14,6 @@ namespace {
 constexpr const char *kColours[] = {"#999999", "#0072b2", "#e69f00", "#009e73",
                                     "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"};
 constexpr double kHeight = 260, kTop = 60, kBottom = 60, kLeft = 60, kBar = 18, kGap = 24;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
-}
 
 // Returns 1, 2 or 5 times a power of ten, so that four to eight lines fit.
 double tick_step(double most) {
@@ -63,7 +45,7 @@ std::string draw(const BarChart &chart, size_t series, double x) {
     return kTop + kHeight * (1 - std::clamp(value / most, 0.0, 1.0));
   };
   std::string out = fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n",
-                                x + kLeft, kTop - 12, escaped(chart.title));
+                                x + kLeft, kTop - 12, escaped_html(chart.title));
   const double step = tick_step(most);
   constexpr int kMostTicks = 12;
   for (int i = 0; i <= kMostTicks && i * step <= most; i++) {
@@ -74,7 +56,7 @@ std::string draw(const BarChart &chart, size_t series, double x) {
                        x + kLeft, x + width, y(tick), y(tick), x + kLeft - 6, y(tick) + 4, tick);
   }
   out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 4, kTop - 12,
-                     escaped(chart.unit));
+                     escaped_html(chart.unit));
   double at = x + kLeft + kGap;
   for (const BarGroup &group : chart.groups) {
     const double middle = at + static_cast<double>(series) * kBar / 2;
@@ -86,14 +68,14 @@ std::string draw(const BarChart &chart, size_t series, double x) {
                          "fill=\"{}\" fill-opacity=\"{}\"><title>{}: {:.4g}</title></rect>\n",
                          at, y(bar.value), kBar - 2, y(0) - y(bar.value),
                          kColours[i % std::size(kColours)], bar.below_noise ? "0.4" : "1",
-                         escaped(group.name), bar.value);
+                         escaped_html(group.name), bar.value);
       if (bar.high > bar.low)
         out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
                            "stroke=\"#222222\"/>\n",
                            at + kBar / 2 - 1, y(bar.low), y(bar.high));
     }
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", middle,
-                       kTop + kHeight + 18, escaped(group.name));
+                       kTop + kHeight + 18, escaped_html(group.name));
     at += kGap;
   }
   if (chart.reference > 0)
@@ -123,10 +105,29 @@ std::string name_beside(std::string name, double x, double y, double width) {
   }
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n",
                      before ? x - kApart : x + kApart, y + 4, before ? " text-anchor=\"end\"" : "",
-                     escaped(name));
+                     escaped_html(name));
 }
 
 } // namespace
+
+std::string escaped_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\'')
+      out += "&#39;";
+    else
+      out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
+  }
+  return out;
+}
 
 std::string svg(const std::string &title, const std::vector<std::string> &series,
                 const std::vector<BarChart> &charts) {
@@ -143,7 +144,7 @@ std::string svg(const std::string &title, const std::vector<std::string> &series
     legend += fmt::format("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"12\" height=\"12\" fill=\"{}\"/>"
                           "<text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
                           at, height - 24, kColours[i % std::size(kColours)], at + 16, height - 14,
-                          escaped(series[i]));
+                          escaped_html(series[i]));
     at += 32 + 8 * static_cast<double>(series[i].size());
   }
   return fmt::format(
@@ -151,7 +152,7 @@ std::string svg(const std::string &title, const std::vector<std::string> &series
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2:.0f}\" y=\"20\" font-size=\"15\">{3}</text>\n{4}{5}</svg>\n",
-      std::max(width, at), height, kLeft, escaped(title), body, legend);
+      std::max(width, at), height, kLeft, escaped_html(title), body, legend);
 }
 
 std::string scatter_svg(const std::string &title, const std::string &x_label,
@@ -188,7 +189,7 @@ std::string scatter_svg(const std::string &title, const std::string &x_label,
                     "stroke-width=\"1.5\">"
                     "<title>{}: {:.4g}, {:.4g}</title></circle>\n",
                     left, top, point.filled ? kColours[1] : "white", kColours[1],
-                    escaped(point.name), point.x, point.y);
+                    escaped_html(point.name), point.x, point.y);
     if (std::none_of(taken.begin(), taken.end(),
                      [&](double other) { return std::abs(other - top) < kLine; })) {
       body += name_beside(point.name, left, top, width);
@@ -205,8 +206,9 @@ std::string scatter_svg(const std::string &title, const std::string &x_label,
       "<text x=\"4\" y=\"{4:.0f}\">{5}</text>\n"
       "<text x=\"{6:.0f}\" y=\"{7:.0f}\" text-anchor=\"middle\">{8} (filled: "
       "{9})</text>\n{10}</svg>\n",
-      width, height, kLeft, escaped(title), kTop - 14, escaped(y_label), kLeft + kWidth / 2,
-      kTop + kHeight + 40, escaped(x_label), escaped(filled_means), body);
+      width, height, kLeft, escaped_html(title), kTop - 14, escaped_html(y_label),
+      kLeft + kWidth / 2, kTop + kHeight + 40, escaped_html(x_label), escaped_html(filled_means),
+      body);
 }
 
 } // namespace smalloc::study

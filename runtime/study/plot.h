@@ -7,9 +7,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace smalloc::study {
+
+/// Returns `text` as it stands in HTML and SVG. Control characters other than newlines become
+/// spaces.
+std::string escaped_html(std::string_view text);
 
 struct Bar {
   double value = 0, low = 0, high = 0;

@@ -5,6 +5,8 @@
 // markup. A cell that is cut to one line can have the focus, and shows its whole text then.
 #pragma once
 
+#include "runtime/study/plot.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +14,7 @@
 
 namespace smalloc::cli {
 
-std::string escaped_html(std::string_view text);
+using study::escaped_html;
 
 struct HtmlCell {
   std::string text = {};            // escaped when printed
