@@ -320,4 +320,15 @@ std::string siteText(const SiteDecision &V) {
   return Callee + " of " + V.SizeText + " in '" + demangle(V.Function) + "'";
 }
 
+StringRef patternName(smalloc_pattern P) {
+  static constexpr StringRef Names[] = {"unknown", "none",      "streaming",
+                                        "strided", "scattered", "pointer-chasing"};
+  return Names[P];
+}
+
+StringRef decisionName(smalloc_decision D) {
+  static constexpr StringRef Names[] = {"base", "superpage", "runtime"};
+  return Names[D];
+}
+
 } // namespace smalloc

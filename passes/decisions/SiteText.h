@@ -33,6 +33,8 @@ std::string motionText(const LoopReference &R); ///< "picked at random through l
 std::string spreadText(const LoopReference &R, uint64_t PageBytes);
 /// Returns "malloc of 8000000 bytes in 'f'".
 std::string siteText(const SiteDecision &V);
+llvm::StringRef patternName(smalloc_pattern P);
+llvm::StringRef decisionName(smalloc_decision D);
 
 } // namespace smalloc
 #endif

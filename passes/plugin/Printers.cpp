@@ -17,12 +17,9 @@ PreservedAnalyses SmallocPrinterPass::run(Module &M, ModuleAnalysisManager &AM) 
   FunctionAnalysisManager &FAM = AM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   O.Machine.settleFor(M);
   AllocationSitesPass(O.Root, AllocationSitesPass::When::Later).run(M, AM);
-  static constexpr const char *Patterns[] = {"unknown", "none",      "streaming",
-                                             "strided", "scattered", "pointer-chasing"};
-  static constexpr const char *Decisions[] = {"base", "superpage", "runtime"};
   UnitDecisions Verdicts = decideUnit(M, FAM, O);
   for (const SiteDecision &V : Verdicts.Sites) {
-    errs() << siteText(V) << ": " << Decisions[V.Decision] << " " << Patterns[V.Pattern];
+    errs() << siteText(V) << ": " << decisionName(V.Decision) << " " << patternName(V.Pattern);
     if (V.SpreadPages != SMALLOC_UNKNOWN)
       errs() << " spread=" << V.SpreadPages;
     if (V.MissesPerAccess >= 0)

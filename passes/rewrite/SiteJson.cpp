@@ -3,6 +3,7 @@
 //
 // Writes the file of -fplugin-arg-smalloc-sites=DIR, with the fields of `smalloc sites --json`.
 //===----------------------------------------------------------------------===//
+#include "passes/decisions/SiteText.h"
 #include "passes/rewrite/SiteTable.h"
 #include "smalloc/site_order.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,17 +20,6 @@ using namespace llvm;
 
 namespace smalloc {
 namespace {
-
-StringRef patternName(smalloc_pattern P) {
-  static constexpr StringRef Names[] = {"unknown", "none",      "streaming",
-                                        "strided", "scattered", "pointer-chasing"};
-  return Names[P];
-}
-
-StringRef decisionName(smalloc_decision D) {
-  static constexpr StringRef Names[] = {"base", "superpage", "runtime"};
-  return Names[D];
-}
 
 /// Returns the sites in the order of `smalloc sites`; sites of equal benefit by id.
 std::vector<const SiteDecision *> byBenefit(ArrayRef<SiteDecision> Sites) {
