@@ -12,9 +12,7 @@
 #ifndef RUNTIME_SAMPLING_ADDRESS_SAMPLER_H
 #define RUNTIME_SAMPLING_ADDRESS_SAMPLER_H
 
-#include "runtime/numa/live/access_sources.h"
-#include "runtime/numa/live/perf_ring.h"
-#include "runtime/numa/live/spe_ring.h"
+#include "runtime/numa/live/cpu_rings.h"
 #include "runtime/trace/sampled_event.h"
 
 #include <stddef.h>
@@ -37,28 +35,21 @@ public:
   /// absent ones are skipped.
   int open(const trace::SampledEvent &event, unsigned cpus,
            const numa::PerfHooks *hooks = &numa::kKernelPerf);
-  void close();
+  void close() { rings_.close(); }
   /// Forgets the rings in a child of fork, which does not have them.
-  void forget();
+  void forget() { rings_.forget(); }
   /// Leaves out samples of this thread, which is smalloc's own.
   void ignore_thread(uint32_t thread) { ignored_ = thread; }
   /// Takes up to `most` samples of this process, in the order of their time as far as they have
   /// arrived. Returns their number; 0: there is none now.
   size_t take(AddressSample *out, size_t most);
-  uint64_t lost() const;
+  uint64_t lost() const { return rings_.lost(); }
 
 private:
-  struct Ring {
-    numa::PerfRing samples;
-    numa::SpeRing auxiliary;
-    void *mapping, *aux;
-  };
-  bool next(Ring &ring, AddressSample &sample);
+  bool next(numa::CpuRings::Ring &ring, AddressSample &sample);
 
   trace::SampledEvent event_ = {};
-  const numa::PerfHooks *hooks_ = nullptr;
-  Ring *rings_ = nullptr;
-  size_t count_ = 0, table_bytes_ = 0, ring_bytes_ = 0, aux_bytes_ = 0;
+  numa::CpuRings rings_;
   uint32_t ignored_ = 0;
 };
 

@@ -70,60 +70,13 @@ bool AccessSources::read_text(const char *root, const char *path, char *text,
          config_.hooks->read_file(full, text, capacity) > 0;
 }
 
-bool AccessSources::open_rings(const perf_event_attr &attr, const Topology &topology) {
-  size_t count = 0, opened = 0;
-  for (unsigned cpu = 0; cpu < kMaxCpus; cpu++)
-    count += topology.node_of_cpu[cpu] != kNoNode;
-  const size_t bytes = count * (sizeof(PerfRing) + sizeof(void *));
-  auto *memory = static_cast<char *>(map_pages(bytes));
-  if (!memory)
-    return false;
-  auto *rings = reinterpret_cast<PerfRing *>(memory);
-  auto **mappings = reinterpret_cast<void **>(memory + count * sizeof(PerfRing));
-  perf_event_attr a = attr;
-  a.disabled = config_.idle;
-  for (unsigned cpu = 0; cpu < kMaxCpus; cpu++) {
-    if (topology.node_of_cpu[cpu] == kNoNode)
-      continue;
-    void *p = nullptr;
-    void *aux = nullptr;
-    const auto open = [&] {
-      return auxiliary_ ? config_.hooks->open_auxiliary(a, static_cast<int>(cpu),
-                                                        {kRingBytes, kAuxBytes}, &p, &aux)
-                        : config_.hooks->open(a, static_cast<int>(cpu), kRingBytes, &p);
-    };
-    int error = open();
-    if (error == EINVAL && a.inherit_thread) { // before Linux 5.13
-      a.inherit_thread = 0;
-      error = open();
-    }
-    if (error == ENODEV || (error == EINVAL && opened)) // an offline or absent processor
-      continue;
-    if (error) {
-      error_ = error;
-      break;
-    }
-    mappings[opened] = p;
-    if (auxiliary_)
-      auxiliary_[opened] = {SpeRing(static_cast<perf_event_mmap_page *>(p),
-                                    static_cast<unsigned char *>(aux), kAuxBytes),
-                            cpu, aux};
-    rings[opened++] = PerfRing(p, 4096, kDataPages * 4096, a.sample_type);
-  }
-  if (error_ || opened == 0) {
-    for (size_t i = 0; i < opened; i++) {
-      config_.hooks->close(mappings[i], kRingBytes);
-      if (auxiliary_)
-        config_.hooks->close(auxiliary_[i].memory, kAuxBytes);
-    }
-    unmap_pages(memory, bytes);
-    return false;
-  }
-  rings_ = rings;
-  mappings_ = mappings;
-  rings_count_ = opened;
-  rings_bytes_ = bytes;
-  return true;
+// Leaves error_ at 0 if no processor has the event.
+bool AccessSources::open_rings(perf_event_attr attr, const Topology &topology, size_t aux_bytes) {
+  attr.disabled = config_.idle;
+  is_spe_ = aux_bytes != 0;
+  const int error = rings_.open(*config_.hooks, attr, kMaxCpus, &topology, {kDataBytes, aux_bytes});
+  error_ = error == ENODEV ? 0 : error;
+  return error == 0;
 }
 
 bool AccessSources::open_pmu(const Topology &topology) {
@@ -133,6 +86,7 @@ bool AccessSources::open_pmu(const Topology &topology) {
   constexpr uint64_t kLeastLatencyCycles = 64;
   char text[256];
   uint64_t type;
+  error_ = 0;
   for (const char *unit : {"cpu", "cpu_core"}) {
     char path[128];
     snprintf(path, sizeof path, "/bus/event_source/devices/%s/events/mem-loads", unit);
@@ -147,7 +101,6 @@ bool AccessSources::open_pmu(const Topology &topology) {
         event(static_cast<uint32_t>(type), code | mask << 8, config_.sample_period, kSample);
     a.config1 = kLeastLatencyCycles;
     a.precise_ip = 2;
-    error_ = 0;
     if (open_rings(a, topology)) {
       stands_for_ = config_.sample_period;
       return true;
@@ -160,7 +113,6 @@ bool AccessSources::open_pmu(const Topology &topology) {
     perf_event_attr a = event(static_cast<uint32_t>(type), kCountOperations,
                               uint64_t{config_.sample_period} * 16, kSample);
     a.exclude_kernel = a.exclude_hv = 0;
-    error_ = 0;
     if (open_rings(a, topology)) {
       stands_for_ = config_.sample_period * 16;
       return true;
@@ -183,19 +135,12 @@ bool AccessSources::open_spe(const Topology &topology) {
     return false;
   constexpr uint64_t kJitter = uint64_t{1} << 16, kLoads = uint64_t{1} << 33,
                      kStores = uint64_t{1} << 34;
-  const size_t bytes = kMaxCpus * sizeof(Auxiliary);
-  auxiliary_ = static_cast<Auxiliary *>(map_pages(bytes));
-  if (!auxiliary_)
-    return false;
   const perf_event_attr a =
       event(static_cast<uint32_t>(type), kJitter | kLoads | kStores, config_.sample_period, 0);
-  if (open_rings(a, topology)) {
-    stands_for_ = config_.sample_period;
-    return true;
-  }
-  unmap_pages(auxiliary_, bytes);
-  auxiliary_ = nullptr;
-  return false;
+  if (!open_rings(a, topology, kAuxBytes))
+    return false;
+  stands_for_ = config_.sample_period;
+  return true;
 }
 
 bool AccessSources::open_clock(const Topology &topology) {
@@ -228,7 +173,6 @@ bool AccessSources::open_faults(const Topology &topology) {
     why_ = "page faults say nothing while kernel.numa_balancing is 0";
     return false;
   }
-  error_ = 0;
   const perf_event_attr a =
       event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1,
             PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU);

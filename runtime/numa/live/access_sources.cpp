@@ -3,19 +3,12 @@
 // access_sources.cpp tries the sources in order, and passes on the samples that are accesses to
 // memory.
 #include "runtime/numa/live/access_sources.h"
-#include "runtime/numa/live/pages.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 namespace smalloc::numa {
 namespace {
-
-#if defined(__aarch64__)
-constexpr uint64_t kKernelHalf = uint64_t{1} << 52;
-#else
-constexpr uint64_t kKernelHalf = uint64_t{1} << 47;
-#endif
 
 /// True if the first or second level served the access. Unknown counts as memory.
 bool from_near_cache(uint64_t data_source) {
@@ -51,18 +44,7 @@ const char *AccessSources::open(const Config &config, const Topology &topology) 
 
 void AccessSources::close() {
   listen_to_accesses(0);
-  for (size_t i = 0; i < rings_count_; i++) {
-    config_.hooks->close(mappings_[i], kRingBytes);
-    if (auxiliary_)
-      config_.hooks->close(auxiliary_[i].memory, kAuxBytes);
-  }
-  if (auxiliary_)
-    unmap_pages(auxiliary_, kMaxCpus * sizeof(Auxiliary));
-  auxiliary_ = nullptr;
-  if (rings_)
-    unmap_pages(rings_, rings_bytes_);
-  rings_ = nullptr;
-  rings_count_ = 0;
+  rings_.close();
 }
 
 void AccessSources::ignore_thread(uint32_t thread) {
@@ -72,12 +54,12 @@ void AccessSources::ignore_thread(uint32_t thread) {
 
 bool AccessSources::from_spe(Touch &touch) {
   SpeRecord r;
-  for (size_t looked = 0; looked < rings_count_;) {
-    Auxiliary &a = auxiliary_[turn_];
-    if (!a.ring.next(r)) {
+  for (size_t looked = 0; looked < rings_.size();) {
+    CpuRings::Ring &ring = rings_[turn_];
+    if (!ring.auxiliary.next(r)) {
       PerfSample none;
-      rings_[turn_].next(none); // the kernel's records about the auxiliary area and losses
-      turn_ = (turn_ + 1) % rings_count_;
+      ring.samples.next(none); // the kernel's records about the auxiliary area and losses
+      turn_ = (turn_ + 1) % rings_.size();
       looked++;
       continue;
     }
@@ -87,19 +69,19 @@ bool AccessSources::from_spe(Touch &touch) {
     if (ours || r.ip >= kKernelHalf || !(r.load || r.store) || !r.missed_first_level ||
         r.address == 0 || r.address >= kKernelHalf)
       continue;
-    touch = {r.address, a.cpu};
+    touch = {r.address, ring.cpu};
     return true;
   }
   return false;
 }
 
 bool AccessSources::from_ring(Touch &touch) {
-  if (auxiliary_)
+  if (is_spe_)
     return from_spe(touch);
   PerfSample s;
-  for (size_t looked = 0; looked < rings_count_;) {
-    if (!rings_[turn_].next(s)) {
-      turn_ = (turn_ + 1) % rings_count_;
+  for (size_t looked = 0; looked < rings_.size();) {
+    if (!rings_[turn_].samples.next(s)) {
+      turn_ = (turn_ + 1) % rings_.size();
       looked++;
       continue;
     }
@@ -137,11 +119,6 @@ const char *AccessSources::name() const {
   return names[static_cast<unsigned>(recorded_ ? CountSource::kInstrumented : kind_)];
 }
 
-uint64_t AccessSources::lost() const {
-  uint64_t n = listens_ ? lost_of_recorded() : 0;
-  for (size_t i = 0; i < rings_count_; i++)
-    n += rings_[i].lost();
-  return n;
-}
+uint64_t AccessSources::lost() const { return (listens_ ? lost_of_recorded() : 0) + rings_.lost(); }
 
 } // namespace smalloc::numa

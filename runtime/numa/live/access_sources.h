@@ -23,9 +23,9 @@
 #ifndef RUNTIME_NUMA_LIVE_ACCESS_SOURCES_H
 #define RUNTIME_NUMA_LIVE_ACCESS_SOURCES_H
 
+#include "runtime/numa/live/cpu_rings.h"
 #include "runtime/numa/live/operand_address.h"
 #include "runtime/numa/live/recorded_samples.h"
-#include "runtime/numa/live/spe_ring.h"
 #include "smalloc/numa/live_options.h"
 #include "smalloc/numa/topology.h"
 
@@ -37,24 +37,6 @@ struct Touch {
   uint64_t address;
   uint32_t cpu;
 };
-
-/// Bytes of an event's mappings.
-struct RingBytes {
-  size_t ring, aux; ///< aux: 0: there is no auxiliary area
-};
-
-struct PerfHooks {
-  /// Opens the event for the calling thread and all threads that it will start, on one processor,
-  /// mapped and running. Returns 0 or an errno value.
-  int (*open)(const perf_event_attr &attr, int cpu, size_t bytes, void **mapping);
-  void (*close)(void *mapping, size_t bytes);
-  /// Reads a file, as in os_hooks.h.
-  long (*read_file)(const char *path, char *buffer, size_t capacity);
-  /// Opens an event with an auxiliary area, which lies behind the ring in the event's file.
-  int (*open_auxiliary)(const perf_event_attr &attr, int cpu, RingBytes bytes, void **mapping,
-                        void **aux);
-};
-extern const PerfHooks kKernelPerf;
 
 /// Returns the accesses that one sample of the clock stands for: accesses that left the caches, in
 /// a quarter of the time that passed, at the latency of local memory. The guess is low on purpose:
@@ -86,18 +68,17 @@ public:
   uint64_t lost() const;
   uint64_t undecoded() const { return operands_ ? operands_->undecoded() : 0; }
   /// Returns the bytes that stay mapped: the rings.
-  size_t bytes() const { return rings_count_ * kRingBytes; }
+  size_t bytes() const { return rings_.bytes(); }
 
 private:
-  static constexpr size_t kDataPages = 16; ///< 64 KiB a processor: 350 ms of the clock
-  static constexpr size_t kRingBytes = (kDataPages + 1) * 4096;
-  static constexpr size_t kAuxBytes = 64 * 4096; ///< 4,000 records of SPE
+  static constexpr size_t kDataBytes = 16 * 4096; ///< 64 KiB a processor: 350 ms of the clock
+  static constexpr size_t kAuxBytes = 64 * 4096;  ///< 4,000 records of SPE
   bool open_pmu(const Topology &topology);
   bool open_spe(const Topology &topology);
   bool from_spe(Touch &touch);
   bool open_clock(const Topology &topology);
   bool open_faults(const Topology &topology);
-  bool open_rings(const perf_event_attr &attr, const Topology &topology);
+  bool open_rings(perf_event_attr attr, const Topology &topology, size_t aux_bytes = 0);
   bool from_ring(Touch &touch);
   bool read_text(const char *root, const char *path, char *text, size_t capacity) const;
 
@@ -108,15 +89,9 @@ private:
   const char *why_ = nullptr;
   bool recorded_ = false; ///< the program passes its accesses: no other source counts
   bool listens_ = true;   ///< the program may pass its accesses
-  PerfRing *rings_ = nullptr;
-  void **mappings_ = nullptr;
-  struct Auxiliary {
-    SpeRing ring;
-    uint32_t cpu;
-    void *memory;
-  };
-  Auxiliary *auxiliary_ = nullptr; ///< one for each ring, for SPE
-  size_t rings_count_ = 0, rings_bytes_ = 0, turn_ = 0;
+  bool is_spe_ = false;
+  CpuRings rings_;
+  size_t turn_ = 0;
   OperandAddress *operands_ = nullptr;
   uint32_t ignored_[4] = {};
   unsigned ignored_count_ = 0;

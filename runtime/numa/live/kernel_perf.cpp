@@ -2,7 +2,7 @@
 //
 // kernel_perf.cpp maps an event's ring and its auxiliary area, in the range that smalloc has
 // reserved (pages.h).
-#include "runtime/numa/live/access_sources.h"
+#include "runtime/numa/live/cpu_rings.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/keep_errno.h"
 
