@@ -14,9 +14,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <random>
-#include <string>
 #include <vector>
 
 using namespace smalloc::reuse;

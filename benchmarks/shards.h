@@ -14,7 +14,6 @@
 #include "runtime/reuse/distance_counter.h"
 
 #include <queue>
-#include <vector>
 
 namespace smalloc::reuse {
 

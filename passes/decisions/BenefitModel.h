@@ -15,7 +15,6 @@
 #include "passes/pointers/PointerOrigins.h"
 #include "passes/spread/NestSpread.h"
 #include "passes/spread/PayingSizes.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include <map>
 #include <optional>
 #include <string>

@@ -4,7 +4,6 @@
 #include "passes/fills/ScatteredFill.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/loops/SameValue.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"

@@ -13,7 +13,6 @@
 
 #include "passes/loops/SizeConditions.h"
 #include "passes/rewrite/ThunkParts.h"
-#include "smalloc/site.h"
 
 namespace smalloc {
 

@@ -3,7 +3,6 @@
 // installation.cpp searches the folders for smalloc's libraries, and PATH for programs.
 #include "runtime/cli/installation.h"
 
-#include <climits>
 #include <cstdlib>
 #include <filesystem>
 

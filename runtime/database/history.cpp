@@ -5,7 +5,6 @@
 #include "runtime/database/history.h"
 #include "runtime/database/rows.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <map>

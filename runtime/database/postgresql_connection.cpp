@@ -7,7 +7,6 @@
 #include "runtime/database/connection.h"
 
 #include <cctype>
-#include <cstring>
 
 #ifdef SMALLOC_HAS_LIBPQ
 #include <dlfcn.h>

@@ -6,7 +6,6 @@
 #include "smalloc/include/smalloc/directive.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <set>
 #include <sstream>

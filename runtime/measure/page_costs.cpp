@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #ifndef MADV_COLLAPSE

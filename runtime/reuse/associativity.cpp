@@ -7,7 +7,6 @@
 
 #include <numeric>
 #include <stdexcept>
-#include <vector>
 
 namespace smalloc::reuse {
 

@@ -13,7 +13,6 @@
 #include "smalloc/base/units.h"
 #include "smalloc/files/quiet_file.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

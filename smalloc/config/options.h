@@ -9,7 +9,6 @@
 #include "smalloc/base/numbers.h"
 #include "smalloc/numa/live_options.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 namespace smalloc {

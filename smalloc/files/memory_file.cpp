@@ -8,8 +8,6 @@
 #include "smalloc/files/uncancelled.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -10,7 +10,6 @@
 #define SMALLOC_JEMALLOC_JEMALLOC_FUNCTIONS_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 extern "C" {

@@ -11,7 +11,6 @@
 #include "smalloc/jemalloc/jemalloc_functions.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 extern "C" {

@@ -8,6 +8,8 @@
 
 #include "smalloc/numa/topology.h"
 
+#include <stddef.h>
+
 namespace smalloc::numa {
 
 /// Reads a file as OsHooks::read_file does (os_hooks.h).

@@ -8,7 +8,6 @@
 #ifndef SMALLOC_NUMA_TOPOLOGY_H
 #define SMALLOC_NUMA_TOPOLOGY_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 namespace smalloc::numa {

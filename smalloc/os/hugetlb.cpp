@@ -21,7 +21,6 @@
 // libsmalloc fills the hole. A page that another thread of the parent writes meanwhile is copied,
 // or with an empty pool taken from the child, which does not read it.
 #include "smalloc/os/hugetlb.h"
-#include "smalloc/base/units.h"
 #include "smalloc/files/uncancelled.h"
 #include "smalloc/os/locked_memory.h"
 #include "smalloc/os/own_madvise.h"

@@ -21,8 +21,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 using smalloc::g_range;
 using smalloc::g_runtime;

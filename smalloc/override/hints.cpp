@@ -13,7 +13,6 @@
 #include "smalloc/override/foreign.h"
 #include "smalloc/sites/free_owner.h"
 
-#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include <bit>
 #include <errno.h>
 #include <malloc.h>
-#include <unistd.h>
 
 using smalloc::g_runtime;
 

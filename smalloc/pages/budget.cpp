@@ -10,8 +10,6 @@
 
 #include <initializer_list>
 
-#include <unistd.h>
-
 namespace smalloc {
 namespace {
 

@@ -8,8 +8,6 @@
 #ifndef SMALLOC_PAGES_BUDGET_H
 #define SMALLOC_PAGES_BUDGET_H
 
-#include "smalloc/base/spin_lock.h"
-#include "smalloc/base/units.h"
 #include "smalloc/os/os_hooks.h"
 
 namespace smalloc {

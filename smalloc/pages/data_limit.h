@@ -6,7 +6,6 @@
 #ifndef SMALLOC_PAGES_DATA_LIMIT_H
 #define SMALLOC_PAGES_DATA_LIMIT_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 namespace smalloc {

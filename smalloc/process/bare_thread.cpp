@@ -17,7 +17,6 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

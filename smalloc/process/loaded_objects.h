@@ -6,8 +6,6 @@
 #ifndef SMALLOC_PROCESS_LOADED_OBJECTS_H
 #define SMALLOC_PROCESS_LOADED_OBJECTS_H
 
-#include <stddef.h>
-
 namespace smalloc {
 
 /// True if `path` is the file name of the loader or the vdso.

@@ -2,7 +2,6 @@
 #include "smalloc/process/own_sandbox.h"
 #include "smalloc/base/keep_errno.h"
 
-#include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 

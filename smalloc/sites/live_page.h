@@ -6,7 +6,6 @@
 #ifndef SMALLOC_SITES_LIVE_PAGE_H
 #define SMALLOC_SITES_LIVE_PAGE_H
 
-#include "smalloc/base/spin_lock.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/memory_file.h"
 #include "smalloc/include/smalloc/live.h"

@@ -4,7 +4,6 @@
 // empty. Reads the machine's topology once, when the first object is placed.
 #include "smalloc/sites/object_placement.h"
 #include "smalloc/base/heap_sort.h"
-#include "smalloc/base/keep_errno.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/base/units.h"
 #include "smalloc/numa/system_nodes.h"
@@ -13,7 +12,6 @@
 #include "smalloc/sites/modules.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace smalloc {
 

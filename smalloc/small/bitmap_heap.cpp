@@ -10,7 +10,6 @@
 #include "smalloc/small/small_heap.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 namespace smalloc {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/small/heap_top.h"
 #include "smalloc/base/clock.h"
+#include "smalloc/base/units.h"
 
 #include <limits.h>
 #include <malloc.h>

@@ -12,8 +12,6 @@
 #ifndef SMALLOC_SMALL_HEAP_TOP_H
 #define SMALLOC_SMALL_HEAP_TOP_H
 
-#include "smalloc/base/units.h"
-
 #include <atomic>
 
 namespace smalloc {

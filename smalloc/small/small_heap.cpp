@@ -13,11 +13,9 @@
 #include "smalloc/process/fork_locks.h"
 #include "smalloc/process/own_image.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -4,6 +4,7 @@
 // their slabs free, while more than kRoomPercent of all slabs is. It stops when the cost has used
 // up 1 % of the time that has passed.
 #include "smalloc/small/small_packing.h"
+#include "smalloc/base/units.h"
 
 namespace smalloc {
 

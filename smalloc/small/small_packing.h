@@ -9,10 +9,7 @@
 #ifndef SMALLOC_SMALL_SMALL_PACKING_H
 #define SMALLOC_SMALL_SMALL_PACKING_H
 
-#include "smalloc/base/units.h"
-
 #include <atomic>
-#include <stddef.h>
 #include <stdint.h>
 
 namespace smalloc {

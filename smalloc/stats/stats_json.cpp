@@ -10,7 +10,6 @@
 #include "smalloc/stats/stats.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 namespace smalloc {

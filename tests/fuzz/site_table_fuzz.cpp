@@ -6,8 +6,6 @@
 #include "runtime/errors/diagnostics.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <cstring>
-
 using namespace smalloc::cli;
 
 namespace {

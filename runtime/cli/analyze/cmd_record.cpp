@@ -19,13 +19,11 @@
 #include "runtime/trace/reader.h"
 #include "runtime/trace/region_sample.h"
 
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>

@@ -12,8 +12,6 @@
 #include <filesystem>
 #include <map>
 
-#include <fmt/format.h>
-
 namespace smalloc::cli {
 namespace {
 

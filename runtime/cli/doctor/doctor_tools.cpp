@@ -10,7 +10,6 @@
 #include "smalloc/site.h"
 
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 
 #include <fcntl.h>

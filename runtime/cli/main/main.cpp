@@ -17,7 +17,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include <errno.h>
 #include <fcntl.h>

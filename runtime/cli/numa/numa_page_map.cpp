@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace smalloc::cli {

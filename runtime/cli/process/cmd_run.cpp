@@ -16,7 +16,6 @@
 #include "runtime/errors/diagnostics.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include <CLI/CLI.hpp>

@@ -19,7 +19,6 @@
 #include "runtime/study/command_line.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 

@@ -7,11 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <list>
 #include <random>
-#include <set>
 
 using namespace smalloc;
 using namespace smalloc::benefit;

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <random>
-#include <utility>
 #include <vector>
 
 namespace smalloc {

@@ -7,7 +7,6 @@
 
 #include "runtime/numa/live/perf_ring.h"
 
-#include <cstring>
 #include <linux/perf_event.h>
 #include <memory>
 #include <vector>

@@ -4,7 +4,6 @@
 // with the unit was available.
 #include "runtime/numa/live/spe_ring.h"
 
-#include <cstring>
 #include <random>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
-#include <pthread.h>
 #include <sched.h>
 #include <thread>
 

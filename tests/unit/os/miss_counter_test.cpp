@@ -12,7 +12,6 @@
 #include <map>
 #include <optional>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>

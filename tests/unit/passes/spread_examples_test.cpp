@@ -7,7 +7,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <list>
-#include <map>
 #include <random>
 #include <sstream>
 #include <string>

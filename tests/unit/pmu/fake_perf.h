@@ -6,7 +6,6 @@
 
 #include "runtime/pmu/perf_source.h"
 
-#include <cerrno>
 #include <map>
 #include <vector>
 
