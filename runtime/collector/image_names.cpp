@@ -80,39 +80,6 @@ void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), v
       &call);
 }
 
-void executable_build_id(char *text, size_t capacity) {
-  struct Out {
-    char *text;
-    size_t capacity;
-  } out = {text, capacity};
-  *text = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info *image, size_t, void *p) {
-        const auto &o = *static_cast<Out *>(p);
-        for (int i = 0; i < image->dlpi_phnum; i++) {
-          const ElfW(Phdr) &segment = image->dlpi_phdr[i];
-          if (segment.p_type != PT_NOTE)
-            continue;
-          const auto *at = reinterpret_cast<const char *>(image->dlpi_addr + segment.p_vaddr);
-          const char *end = at + segment.p_memsz;
-          while (at + sizeof(ElfW(Nhdr)) <= end) {
-            const auto *note = reinterpret_cast<const ElfW(Nhdr) *>(at);
-            const char *name = at + sizeof *note;
-            const char *bytes = name + ((note->n_namesz + 3u) & ~3u);
-            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-              size_t n = 0;
-              for (; n < note->n_descsz && 2 * n + 3 <= o.capacity; n++)
-                snprintf(o.text + 2 * n, 3, "%02x", static_cast<unsigned char>(bytes[n]));
-              return 1;
-            }
-            at = bytes + ((note->n_descsz + 3u) & ~3u);
-          }
-        }
-        return 1; // the first image is the executable
-      },
-      &out);
-}
-
 bool expand_path(const char *pattern, char *path, size_t capacity) {
   size_t size = 0;
   const auto put = [&](const char *text) {

@@ -21,8 +21,6 @@ uint64_t site_id(const ImageName &image);
 /// Calls visit(start, bytes, path, data) for each writable segment (static data), except those of
 /// smalloc's own libraries.
 void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), void *data);
-/// Writes the executable's build id in hex to `text`; "" if it has none.
-void executable_build_id(char *text, size_t capacity);
 /// Expands `pattern`: %p process, %h host, %r MPI rank, %% percent. False if the result is too
 /// long.
 bool expand_path(const char *pattern, char *path, size_t capacity);

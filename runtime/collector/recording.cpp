@@ -76,7 +76,7 @@ using HeaderText = TextBuffer<8192>;
 // Writes the header's lines. parent: the process that forked this one; 0: the trace is the first.
 void put_header(HeaderText &t, uint64_t parent) {
   const auto process = static_cast<uint64_t>(getpid());
-  char host[256] = "", program[4096] = "", build_id[2 * 64 + 1], rate[48];
+  char host[256] = "", program[4096] = "", build_id[2 * 64 + 1] = "", rate[48];
   gethostname(host, sizeof host - 1);
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
