@@ -10,8 +10,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,49 +76,6 @@ void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), v
         return 0;
       },
       &call);
-}
-
-bool expand_path(const char *pattern, char *path, size_t capacity) {
-  size_t size = 0;
-  const auto put = [&](const char *text) {
-    const size_t n = strlen(text);
-    if (size + n >= capacity)
-      return false;
-    memcpy(path + size, text, n + 1);
-    size += n;
-    return true;
-  };
-  *path = 0;
-  for (const char *c = pattern; *c; c++) {
-    char text[256] = {*c, 0};
-    if (*c == '%' && c[1]) {
-      switch (*++c) {
-      case 'p':
-        snprintf(text, sizeof text, "%d", static_cast<int>(getpid()));
-        break;
-      case 'h':
-        gethostname(text, sizeof text - 1);
-        break;
-      case 'r': {
-        const char *rank = nullptr;
-        for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-          if (!rank)
-            rank = getenv(name);
-        snprintf(text, sizeof text, "%s", rank ? rank : "0");
-        break;
-      }
-      case '%':
-        break;
-      default:
-        text[0] = '%';
-        text[1] = *c;
-        text[2] = 0;
-      }
-    }
-    if (!put(text))
-      return false;
-  }
-  return true;
 }
 
 bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity) {

@@ -21,9 +21,6 @@ uint64_t site_id(const ImageName &image);
 /// Calls visit(start, bytes, path, data) for each writable segment (static data), except those of
 /// smalloc's own libraries.
 void for_each_segment(void (*visit)(uint64_t, uint64_t, const char *, void *), void *data);
-/// Expands `pattern`: %p process, %h host, %r MPI rank, %% percent. False if the result is too
-/// long.
-bool expand_path(const char *pattern, char *path, size_t capacity);
 /// Copies the value of the last KEY:VALUE in `conf` (SMALLOC_CONF). False if there is none, or it
 /// is too long.
 bool find_conf_key(const char *conf, const char *key, char *value, size_t capacity);

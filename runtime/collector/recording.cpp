@@ -11,6 +11,7 @@
 #include "runtime/collector/recorded_thread.h"
 #include "runtime/collector/settings.h"
 #include "smalloc/base/clock.h"
+#include "smalloc/base/file_name.h"
 #include "smalloc/base/text.h"
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/process/process_identity.h"
@@ -110,7 +111,7 @@ void put_header(HeaderText &t, uint64_t parent) {
 
 void open_trace(uint64_t parent) {
   char path[4096];
-  if (!expand_path(g_settings.pattern, path, sizeof path) ||
+  if (!expand_file_name(g_settings.pattern, path, sizeof path) ||
       (parent && !put_below(g_folder, path, sizeof path)) || !into_folder(path, sizeof path))
     return;
   HeaderText header;

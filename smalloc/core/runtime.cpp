@@ -4,8 +4,8 @@
 // address range reserved (runtime_region.cpp) and configures the heaps in it.
 #include "smalloc/core/runtime.h"
 #include "smalloc/agent/agent.h"
+#include "smalloc/base/file_name.h"
 #include "smalloc/base/keep_errno.h"
-#include "smalloc/config/file_name.h"
 #include "smalloc/include/smalloc/machine.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
@@ -101,14 +101,14 @@ const Options &Runtime::options() {
 }
 
 void Runtime::load_directives() {
-  FileName name;
-  expand_file_name(options_.directives, name);
-  const char *why = g_directives.load(
-      name.data(), [](const Directive &d, size_t most) { g_placement.take(d, most); });
+  char name[512];
+  expand_file_name(options_.directives, name, sizeof name);
+  const char *why =
+      g_directives.load(name, [](const Directive &d, size_t most) { g_placement.take(d, most); });
   g_placement.all_taken();
   if (why) {
     TextBuffer<512> line;
-    line.put("smalloc: warning: directives (").put(Text(name.data())).put("): ").put(why);
+    line.put("smalloc: warning: directives (").put(name).put("): ").put(why);
     print_warning(line.put(", ignored\n").text());
   }
 }

@@ -3,7 +3,7 @@
 // stats_exit.cpp distinguishes the user's own process from its children. The parent of a child has
 // the same settings in its start environment, and prints statistics itself.
 #include "smalloc/stats/stats_exit.h"
-#include "smalloc/config/file_name.h"
+#include "smalloc/base/file_name.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/files/high_descriptor.h"
 #include "smalloc/files/quiet_file.h"
@@ -69,10 +69,10 @@ bool has_something_to_say(const Options &o) {
 }
 
 void warn_of_file(const Options &o, int error, const char *consequence) {
-  FileName name;
-  expand_file_name(o.stats_file, name);
+  char name[512];
+  expand_file_name(o.stats_file, name, sizeof name);
   TextBuffer<640> text;
-  text.put("SMALLOC_CONF: stats_file: cannot write ").put(Text(name.data())).put(" (");
+  text.put("SMALLOC_CONF: stats_file: cannot write ").put(name).put(" (");
   text.put(strerror(error)).put("); ").put(consequence);
   g_runtime.warn(text.text());
 }
@@ -96,10 +96,9 @@ int kept_stderr() {
 int open_destination(const Options &o) {
   if (!*o.stats_file)
     return kept_stderr();
-  FileName name;
-  expand_file_name(o.stats_file, name);
-  int fd =
-      uncancelled::open(name.data(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+  char name[512];
+  expand_file_name(o.stats_file, name, sizeof name);
+  int fd = uncancelled::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
   if (fd >= 0)
     return fd;
   warn_of_file(o, errno, "statistics go to standard error");

@@ -12,6 +12,7 @@
 #include "runtime/numa/live/pages.h"
 #include "runtime/numa/live/threads.h"
 #include "smalloc/base/clock.h"
+#include "smalloc/base/file_name.h"
 #include "smalloc/files/start_stderr.h"
 
 #include <dlfcn.h>
@@ -177,7 +178,7 @@ const char *program_name() {
 
 void open_log(Live &live) {
   char path[512];
-  if (!*live.options.log || !trace::expand_path(live.options.log, path, sizeof path))
+  if (!*live.options.log || !expand_file_name(live.options.log, path, sizeof path))
     return;
   if (const int error = live.log.create(path)) {
     warn(path, strerror(error));
@@ -242,7 +243,7 @@ void warn_of_no_migration(const LiveOptions &options, const char *why) {
   TextBuffer<768> t;
   t.put(why);
   char log[512];
-  if (*options.log && trace::expand_path(options.log, log, sizeof log))
+  if (*options.log && expand_file_name(options.log, log, sizeof log))
     t.put("; the log ").put(log).put(" is not written");
   warn("migrate", t.put_char('\0').data());
   if (*options.log)

@@ -2,7 +2,8 @@
 //
 // file_name.cpp expands % in file names; an MPI program's rank comes from OMPI_COMM_WORLD_RANK,
 // PMI_RANK or SLURM_PROCID.
-#include "smalloc/config/file_name.h"
+#include "smalloc/base/file_name.h"
+#include "smalloc/base/text.h"
 
 #include <initializer_list>
 #include <stdlib.h>
@@ -10,31 +11,39 @@
 
 namespace smalloc {
 
-void expand_file_name(const char *pattern, FileName &expanded) {
-  TextBuffer<511> name; // cuts a longer name, and still ends it with a zero byte
+bool expand_file_name(const char *pattern, char *name, size_t capacity) {
+  size_t size = 0;
+  bool whole = true;
+  const auto put = [&](Text text) {
+    const size_t room = capacity - 1 - size, n = text.size < room ? text.size : room;
+    memcpy(name + size, text.data, n);
+    size += n;
+    whole &= n == text.size;
+  };
   for (; *pattern; pattern++) {
     char key = *pattern == '%' ? pattern[1] : '\0';
     if (key == 'p') {
-      name.number(static_cast<uint64_t>(getpid()));
+      put(TextBuffer<20>().number(static_cast<uint64_t>(getpid())).text());
     } else if (key == 'h') {
-      char host[128] = "";
+      char host[256] = "";
       gethostname(host, sizeof host - 1);
-      name.put(host);
+      put(host);
     } else if (key == 'r') {
       const char *rank = nullptr;
       for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
         if (!rank)
           rank = getenv(variable);
-      name.put(rank ? rank : "0");
+      put(rank ? rank : "0");
     } else if (key == '%') {
-      name.put_char('%');
+      put("%");
     } else {
-      name.put_char(*pattern);
+      put(Text(pattern, 1));
       continue;
     }
     pattern++;
   }
-  expanded.put(name.text()).put_char('\0');
+  name[size] = 0;
+  return whole;
 }
 
 } // namespace smalloc
