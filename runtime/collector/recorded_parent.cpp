@@ -4,6 +4,8 @@
 // what a shell exports later is not in it. The start of this process comes from the kernel's ticks
 // since boot, the only start time that the kernel reports.
 #include "runtime/collector/recorded_parent.h"
+#include "smalloc/base/clock.h"
+#include "smalloc/process/process_identity.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -11,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc::trace {
@@ -19,27 +20,12 @@ namespace {
 
 // Returns when this process began, in seconds since 1970; 0: unknown.
 double began() {
-  char text[1024];
-  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
+  const uint64_t ticks = start_ticks(static_cast<uint64_t>(getpid()));
+  const uint64_t now = wall_clock_ns(), up = clock_ns(CLOCK_BOOTTIME);
+  if (ticks == 0 || now == 0 || up == 0)
     return 0;
-  const ssize_t got = read(fd, text, sizeof text - 1);
-  close(fd);
-  text[got > 0 ? got : 0] = 0;
-  // The fields follow the name, which may hold any character: the state is field 3, the start field
-  // 22.
-  const char *at = strrchr(text, ')');
-  for (int field = 2; at && field < 22; field++)
-    at = strchr(at + 1, ' ');
-  timespec now, up;
-  if (!at || clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0)
-    return 0;
-  const auto seconds = [](const timespec &t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
-  };
-  return seconds(now) - seconds(up) +
-         static_cast<double>(strtoull(at + 1, nullptr, 10)) /
-             static_cast<double>(sysconf(_SC_CLK_TCK));
+  return static_cast<double>(now - up) / 1e9 +
+         static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 bool parent_is_recorded() {
