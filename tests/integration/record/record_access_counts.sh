@@ -58,5 +58,6 @@ while IFS=: read -r what was; do
   now=$(sed -n "s/^$what://p" counts)
   [ -n "$now" ] || fail "not counted: $what"
   [ "$now" -le $((was * 21 / 20 + 2)) ] || fail "$what: $now tenths of an instruction, were $was"
-  [ "$now" -ge $((was * 4 / 5 - 20)) ] || fail "$what: only $now tenths of an instruction, were $was: SMALLOC_UPDATE_GOLDEN=1 $0"
+  # The tree at rate 1 takes 421 to 530 instructions, which differ from run to run.
+  [ "$now" -ge $((was * 3 / 4 - 20)) ] || fail "$what: only $now tenths of an instruction, were $was: SMALLOC_UPDATE_GOLDEN=1 $0"
 done <"$golden"
