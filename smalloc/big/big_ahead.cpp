@@ -148,41 +148,11 @@ void BigObjects::record_fill(Area &a, UnitIndex head, BigObject &o) {
     join_mappings(a, head, o);
 }
 
-/// Gives all of an untouched object superpages if the program has filled others of its origin since
-/// it was allocated: a program may request all its arrays before it fills the first. False: the
-/// object stays watched. Precondition: promotion_lock_ is held.
-bool BigObjects::give_by_history(const Watched &w) {
-  Area &a = areas_[w.area];
-  BigObject &o = *w.object;
-  if (o.probe != 0 || o.superpages != 0 || !fills_.trusts(o.history) || too_expensive() ||
-      region_->os().resident_pages(address(a, w.head), size_t{o.whole_units} * kSuperpageBytes) !=
-          0)
-    return false;
-  UnitIndex given = 0;
-  while (given < o.whole_units)
-    if (const UnitIndex more = give_ahead(a, w.head, o, given, o.whole_units - given))
-      given += more;
-    else
-      break;
-  if (given == 0)
-    return false;
-  SpinGuard guard(lock_);
-  unwatch(o);
-  o.demoted = true; // its units have advice of their own
-  if (w.area == kSuper && given == o.whole_units)
-    join_mappings(a, w.head, o);
-  if (o.superpages == o.whole_units)
-    set_pending(o, false);
-  return true;
-}
-
 /// Examines one object and gives it units ahead. Returns about how many parts the program has
 /// filled since the last look. Precondition: promotion_lock_ is held.
 unsigned BigObjects::look_at(const Watched &w, uint64_t (*resident_bytes)()) {
   Area &a = areas_[w.area];
   BigObject &o = *w.object;
-  if (give_by_history(w))
-    return 0;
   unsigned grown = note_filled(a, w.head, o);
   note_standstill(a, w.head, o, grown);
   while (o.probe < o.whole_units) {

@@ -325,7 +325,6 @@ private:
                        uint64_t (*resident_bytes)());
   void move_probe(BigObject &object, UnitIndex front, UnitIndex given, bool filled);
   void record_fill(Area &a, UnitIndex head, BigObject &object);
-  bool give_by_history(const Watched &watched);
   unsigned look_at(const Watched &watched, uint64_t (*resident_bytes)());
   bool ends_filled(const Area &a, UnitIndex head, const BigObject &object) const;
   bool withhold_growth(Area &a, UnitIndex head, BigObject &o, UnitIndex from, UnitIndex to);

@@ -4,7 +4,7 @@
 # may stay empty. The helper thread follows the fill and gives superpages ahead of it. Without the
 # thread (promoter:calls) there are none. If the program frees all rows and requests as many again,
 # they need no thread. They lie in malloc's heap (40,000 bytes) or in size classes (3,500). Arrays of
-# 3.9 MB follow the first of them that the program has filled.
+# 7.6 MB get superpages ahead of the fill, too.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/peaks.bash"
 need_thp
@@ -73,17 +73,17 @@ build_peaks <<'C'
 #include <string.h>
 #include <time.h>
 int main(void) {
-  enum { kArrays = 24, kBytes = 3900000 };
+  enum { kArrays = 8, kBytes = 7600000, kPieces = 8 };
   static char *array[kArrays];
   const struct timespec pause = {0, 10000000}; /* the thread has time to look, also on a busy machine */
   unsigned long sum = 0;
   for (int i = 0; i < kArrays; i++)
     if (!(array[i] = malloc(kBytes))) return 1;
   for (int i = 0; i < kArrays; i++) {
-    memset(array[i], i + 1, kBytes / 2); /* no call announces as much as a superpage */
-    nanosleep(&pause, NULL);
-    memset(array[i] + kBytes / 2, i + 1, kBytes - kBytes / 2);
-    nanosleep(&pause, NULL);
+    for (int piece = 0; piece < kPieces; piece++) { /* no call announces as much as a superpage */
+      memset(array[i] + (long)piece * (kBytes / kPieces), i + 1, kBytes / kPieces);
+      nanosleep(&pause, NULL);
+    }
   }
   for (int i = 0; i < kArrays; i++) sum = sum * 3 + (unsigned char)array[i][i * 7];
   printf("%lu\n", sum);

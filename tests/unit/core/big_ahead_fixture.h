@@ -22,11 +22,13 @@ struct BigAheadTest : testing::Test {
     FakeOs::reset();
     FakeOs::resident_part = [this](const char *p, size_t bytes) {
       size_t count = 0;
-      for (const auto &[start, written] : pages)
-        for (size_t i = 0; i < kPagesPerUnit; i++) {
-          const char *page = start + i * kBasePageBytes;
-          count += page >= p && page < p + bytes && written[i];
-        }
+      const auto it = pages.upper_bound(p);
+      if (it == pages.begin())
+        return count;
+      const auto &[start, written] = *std::prev(it);
+      const size_t from = static_cast<size_t>(p - start) / kBasePageBytes;
+      for (size_t i = from; i < kPagesPerUnit && i < from + bytes / kBasePageBytes; i++)
+        count += written[i];
       return count;
     };
     start(FakeOs::config());

@@ -403,7 +403,6 @@ TEST_F(BigAheadTest, AFreedSparseObjectIsRememberedOnceLooksFoundItStill) {
   big.release(p); // freed before it could be filled: no information
   EXPECT_TRUE(big.fills().trusts(history));
   p = make(20, history);
-  fill(p, 19, 1); // begun, so it gets no superpages by the history
   for (int k = 0; k < 3; k++)
     look();
   big.release(p);
@@ -577,51 +576,6 @@ TEST_F(BigAheadTest, AFillPointStaysWithinTheObjectAndTheBudget) {
   EXPECT_EQ(superpages_of(p), 4u);
   big.fill(big.find(p), p, 0);
   EXPECT_LE(region.charged_superpages(), 5u);
-  ASSERT_TRUE(big.check_invariants());
-}
-
-TEST_F(BigAheadTest, UntouchedObjectsFollowWhatTheProgramFilledMeanwhile) {
-  const uint64_t history = FillHistory::key(this, 6 * kMiB);
-  char *first = make(3, history), *second = make(3, history), *third = make(3, history);
-  char *begun = make(3, history), *other = make(3, FillHistory::key(&history, 6 * kMiB));
-  fill(begun, 2, 1);
-  for (char *p : {first, second}) {
-    for (size_t i = 0; i < 3; i++)
-      fill(p, i);
-    look();
-    look();
-  }
-  ASSERT_TRUE(big.fills().trusts(history));
-  look();
-  EXPECT_EQ(superpages_of(third), 3u);
-  EXPECT_EQ(superpages_of(begun), 0u); // the program fills it in no order that helps
-  EXPECT_EQ(superpages_of(other), 0u);
-  EXPECT_EQ(big.watched(), 2u);
-  EXPECT_EQ(given, 0u); // nothing of it counts as given ahead of a fill
-  ASSERT_TRUE(big.check_invariants());
-  for (char *p : {first, second, third, begun, other})
-    EXPECT_TRUE(big.release(p));
-  big.trim();
-  EXPECT_EQ(region.charged_superpages(), 0u);
-  EXPECT_EQ(counters.mappings.get(), 0u);
-}
-
-TEST_F(BigAheadTest, UntouchedObjectsOfATrustedOriginStayWithinTheBudget) {
-  Region::Config config = FakeOs::config();
-  config.budget.bytes = 2 * kSuperpageBytes;
-  start(config);
-  const uint64_t history = FillHistory::key(this, 6 * kMiB);
-  char *p = make(4, history);
-  for (int i = 0; i < 2; i++) {
-    char *filled = make(1, history);
-    fill(filled, 0);
-    look();
-    EXPECT_TRUE(big.release(filled));
-  }
-  ASSERT_TRUE(big.fills().trusts(history));
-  look();
-  EXPECT_LE(region.charged_superpages(), 2u);
-  EXPECT_LE(superpages_of(p), 2u);
   ASSERT_TRUE(big.check_invariants());
 }
 
