@@ -156,8 +156,9 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
   return Known;
 }
 
-/// Extends the range by loops that load the pointer or the strides anew in each iteration, as from
-/// a Fortran descriptor: the compiler must assume that the stores change them.
+/// Extends the range by outer loops that load the pointer or the strides anew in each iteration, as
+/// from a Fortran descriptor (KnownFields.h). The point stays before the inner loop: only there the
+/// loads are done.
 void FillRanges::extendByFields(FillRange &Known, const BasicBlock &Block, uint64_t Bytes) const {
   KnownFields Fields(F, SE);
   FillRange Last = Known;

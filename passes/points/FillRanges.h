@@ -30,8 +30,7 @@ struct FillRange {
   /// load of one of them in the loop.
   const llvm::SCEV *Pointers = nullptr;
   uint64_t Count = 0;
-  /// Loops around Of that belong to the range, too. Of runs once in each of their iterations, and
-  /// the range is as given in the first one only.
+  /// Outer loops of Of that write the range, too. Offset and Bytes hold in their first iteration.
   llvm::SmallVector<const llvm::Loop *, 2> Around = {};
 };
 

@@ -6,7 +6,6 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -24,19 +23,20 @@ std::pair<const Value *, int64_t> placeOf(const Value *Pointer, const DataLayout
   return {From, Distance.getSExtValue()};
 }
 
-/// True if the instruction may change the field \p Of: it stores a pointer, writes beside the
-/// field, or calls a function that writes more than its arguments' memory.
+/// True if the instruction may change a field of the structure that \p Of points to: it stores a
+/// pointer, writes to the structure, or calls a function that writes more than the memory of its
+/// arguments.
 bool mayChange(const Instruction &I, const Value *Of, const DataLayout &DL) {
   if (!I.mayWriteToMemory())
     return false;
-  const auto IsBeside = [&](const Value *Pointer) { return placeOf(Pointer, DL).first == Of; };
+  const auto IsIn = [&](const Value *Pointer) { return placeOf(Pointer, DL).first == Of; };
   if (auto *Store = dyn_cast<StoreInst>(&I))
     return Store->getValueOperand()->getType()->isPtrOrPtrVectorTy() ||
-           IsBeside(Store->getPointerOperand());
+           IsIn(Store->getPointerOperand());
   auto *Call = dyn_cast<CallBase>(&I);
   return !Call || !Call->onlyAccessesInaccessibleMemOrArgMem() ||
          any_of(Call->args(), [&](const Use &Argument) {
-           return Argument->getType()->isPointerTy() && IsBeside(Argument);
+           return Argument->getType()->isPointerTy() && IsIn(Argument);
          });
 }
 
@@ -53,7 +53,7 @@ bool KnownFields::isKept(const LoadInst &Load, const Loop &L) const {
   Value *Of = fieldOf(Load).first;
   if (!Load.isSimple() || !L.isLoopInvariant(Of))
     return false;
-  unsigned Seen = 0;
+  unsigned Seen = 0; // instructions
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block)
       if (++Seen > MostInstructions || mayChange(I, Of, Load.getDataLayout()))

@@ -24,8 +24,9 @@ namespace smalloc {
 /// Returns the address that \p Load reads, as a pointer and a distance in bytes.
 std::pair<llvm::Value *, int64_t> fieldOf(const llvm::LoadInst &Load);
 
-/// Lets scalar evolution take the fields of one nest for invariant. A placeholder stands for each:
-/// an instruction at the start of the function that disappears with this object.
+/// Makes scalar evolution treat the fields of one nest as invariant: it replaces the loads in an
+/// expression by instructions at the start of the function. The destructor erases these
+/// placeholders.
 class KnownFields {
 public:
   KnownFields(llvm::Function &F, llvm::ScalarEvolution &SE) : F(F), SE(SE) {}
@@ -33,10 +34,10 @@ public:
   KnownFields &operator=(const KnownFields &) = delete;
   ~KnownFields();
 
-  /// True if all that varies in the loop, in \p Parts and \p Base, are its counter and fields that
-  /// it probably does not change.
+  /// True if \p Parts and \p Base depend on no value of the loop but its counter and fields that it
+  /// probably does not change. Creates the placeholders of these fields.
   bool allKnown(const llvm::Loop &L, llvm::ArrayRef<const llvm::SCEV *> Parts, llvm::Value *Base);
-  /// Replace the loads of the fields by their placeholders, and back.
+  /// Replace the loads by their placeholders, and the placeholders by the loads.
   const llvm::SCEV *withPlaceholders(const llvm::SCEV *S);
   const llvm::SCEV *withLoads(const llvm::SCEV *S);
 
