@@ -7,6 +7,7 @@
 #include "passes/rewrite/ThunkText.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -72,20 +73,54 @@ Function *largeFill(Module &M, const Names &Of) {
   return F;
 }
 
+/// Moves what only \p Cold uses out of \p From, the block that ends with the test.
+void sinkInto(BasicBlock &Cold, BasicBlock &From) {
+  bool Writes = false; // some instruction behind this one may write memory
+  for (Instruction &I : make_early_inc_range(reverse(From))) {
+    const auto *Load = dyn_cast<LoadInst>(&I);
+    const bool Stays = I.use_empty() || I.isTerminator() || I.isEHPad() || I.mayHaveSideEffects() ||
+                       isa<PHINode, AllocaInst>(I) || I.getType()->isTokenTy() ||
+                       (I.mayReadFromMemory() && (Writes || !Load || !Load->isSimple()));
+    if (!Stays && all_of(I.users(),
+                         [&](const User *U) { return cast<Instruction>(U)->getParent() == &Cold; }))
+      I.moveBefore(Cold, Cold.getFirstInsertionPt());
+    else
+      Writes |= I.mayWriteToMemory();
+  }
+}
+
+/// Returns the condition on which a point before an inner loop runs, and leaves it only the bytes
+/// of its first iteration; null if \p Call asks in each iteration.
+Value *takeFirstIteration(CallInst &Call, IRBuilder<> &B) {
+  Value *Condition = nullptr;
+  while (auto *First = dyn_cast<SelectInst>(Call.getArgOperand(2))) {
+    auto *Else = dyn_cast<ConstantInt>(First->getFalseValue());
+    if (!Else || !Else->isZero() || !isa<PHINode>(First->getCondition()))
+      break;
+    Condition = Condition ? B.CreateAnd(Condition, First->getCondition()) : First->getCondition();
+    Call.setArgOperand(2, First->getTrueValue());
+    if (First->use_empty())
+      First->eraseFromParent();
+  }
+  return Condition;
+}
+
 void expand(CallInst &Call, Function &Large) {
   BasicBlock &From = *Call.getParent();
-  Value *Written = Call.getArgOperand(2);
   Call.setCalledFunction(&Large);
   Call.setCallingConv(Large.getCallingConv());
-  if (isa<Constant>(Written) || Call.hasFnAttr(BeforeNestAttr))
-    return;             // a constant was tested when the marker was inserted
   IRBuilder<> B(&Call); // with the call's location
-  Instruction *Cold = SplitBlockAndInsertIfThen(
-      B.CreateICmpUGT(Written, B.getInt64(SuperpageBytes - 1)), Call.getIterator(),
-      /*Unreachable=*/false, MDBuilder(B.getContext()).createUnlikelyBranchWeights());
+  Value *Asks = takeFirstIteration(Call, B);
+  Value *Written = Call.getArgOperand(2);
+  if (!Asks && (isa<Constant>(Written) || Call.hasFnAttr(BeforeNestAttr)))
+    return; // a constant was tested when the marker was inserted
+  if (!Asks)
+    Asks = B.CreateICmpUGT(Written, B.getInt64(SuperpageBytes - 1));
+  Instruction *Cold =
+      SplitBlockAndInsertIfThen(Asks, Call.getIterator(), /*Unreachable=*/false,
+                                MDBuilder(B.getContext()).createUnlikelyBranchWeights());
   Call.moveBefore(*Cold->getParent(), Cold->getIterator());
-  for (Value *Argument : Call.args())
-    sink(Argument, &Call, From);
+  sinkInto(*Cold->getParent(), From);
 }
 
 } // namespace

@@ -57,6 +57,8 @@ public:
 
 private:
   void enter(Function &F);
+  bool isNew(const FillRange &R);
+  SmallVector<Instruction *, 4> loadFields(FillRange &Known, Instruction &At);
   bool computable(const FillRange &R, Instruction &At);
   void insert(Instruction &At, const Announced &Of, bool BeforeNest, DebugLoc Where);
 
@@ -67,7 +69,9 @@ private:
   ScalarEvolution *SE = nullptr;
   DominatorTree *DT = nullptr;
   LoopInfo *LI = nullptr;
-  DenseSet<std::pair<const Loop *, const Value *>> Done;
+  /// Loops and pointers that have a point. If the loop loads the pointer: the structure and the
+  /// distance of the field.
+  DenseSet<std::tuple<const Loop *, const Value *, int64_t>> Done;
 };
 
 /// Discards the scalar evolution of the function again, to save memory, if it was not cached
@@ -89,6 +93,16 @@ void Points::enter(Function &F) {
   SE = &FAM.getResult<ScalarEvolutionAnalysis>(F);
   DT = &FAM.getResult<DominatorTreeAnalysis>(F);
   LI = &FAM.getResult<LoopAnalysis>(F);
+}
+
+/// True if there is no point yet for the loop and this pointer. Remembers them.
+bool Points::isNew(const FillRange &R) {
+  const std::optional<Field> Place =
+      R.Of->isLoopInvariant(R.Base) ? std::nullopt : fieldBehind(R.Base);
+  return Done
+      .insert(Place ? std::tuple(R.Of, static_cast<const Value *>(Place->Of), Place->Distance)
+                    : std::tuple(R.Of, static_cast<const Value *>(R.Base), int64_t{0}))
+      .second;
 }
 
 bool Points::computable(const FillRange &R, Instruction &At) {
@@ -139,29 +153,51 @@ Value *inFirstIteration(Value *Written, const Loop &L, IRBuilder<> &B) {
   return B.CreateSelect(First, Written, ConstantInt::get(Written->getType(), 0));
 }
 
+/// Loads the fields in the range before \p At where their values are not known there. Returns the
+/// loads.
+SmallVector<Instruction *, 4> Points::loadFields(FillRange &Known, Instruction &At) {
+  SmallVector<Instruction *, 4> Loads;
+  const auto Load = [&](Value *V) {
+    const Field Place = *fieldBehind(V);
+    Instruction *Loaded = loadBefore(Place, At);
+    Loads.push_back(Loaded);
+    if (Loaded->getOperand(0) != Place.Of)
+      Loads.push_back(cast<Instruction>(Loaded->getOperand(0)));
+    return Loaded;
+  };
+  ValueToSCEVMapTy Loaded;
+  for (Value *V : Known.Fields)
+    if (!DT->dominates(V, &At))
+      Loaded[V] = SE->getUnknown(Load(V));
+  for (const SCEV **Part : {&Known.Offset, &Known.Bytes, &Known.Written})
+    if (*Part && !Loaded.empty())
+      *Part = SCEVParameterRewriter::rewrite(*Part, *SE, Loaded);
+  if (!Known.Pointers && !DT->dominates(Known.Base, &At))
+    Known.Base = Load(Known.Base);
+  return Loads;
+}
+
 bool Points::before(const LoopReference &R) {
   Function &F = *R.Access->getFunction();
   enter(F);
   if (F.hasAvailableExternallyLinkage() || F.hasOptSize() || !SE->isSCEVable(R.Pointer->getType()))
     return false;
   FillRange Known = FillRanges(F, *SE, *DT, *LI).of(R);
-  if (!Known.Of || !Done.insert({Known.Of, Known.Base}).second)
+  if (!Known.Of || !isNew(Known))
     return false;
   if (!Known.Of->getLoopPreheader())
     Changes(F);
   BasicBlock *Preheader = preheaderOf(Known.Of, F, FAM);
-  if (!Preheader || Preheader->getTerminator()->isEHPad() ||
-      !computable(Known, *Preheader->getTerminator()))
+  if (!Preheader || Preheader->getTerminator()->isEHPad())
     return false;
-  Changes(F);
   Instruction &At = *Preheader->getTerminator();
-  if (!Known.Pointers && !DT->dominates(Known.Base, &At)) {
-    auto *Load = cast<LoadInst>(Known.Base);
-    const auto [From, Distance] = fieldOf(*Load);
-    IRBuilder<> B(&At);
-    Known.Base = B.CreateAlignedLoad(Load->getType(), B.CreatePtrAdd(From, B.getInt64(Distance)),
-                                     Load->getAlign());
+  SmallVector<Instruction *, 4> Loads = loadFields(Known, At);
+  if (!computable(Known, At)) {
+    for (Instruction *Load : Loads)
+      Load->eraseFromParent();
+    return false;
   }
+  Changes(F);
   ScevExpander Expander(*SE);
   const auto ValueOf = [&](const SCEV *S) {
     return Expander.expandCodeFor(S, S->getType(), At.getIterator());

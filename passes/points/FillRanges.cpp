@@ -65,6 +65,13 @@ const SCEV *allOf(const SCEV *Count, ScalarEvolution &SE) {
   return SE.getAddExpr(SE.getNoopOrZeroExtend(Count, Wide), SE.getOne(Wide));
 }
 
+/// True for a negative constant, and for one times other values, which are probably positive.
+bool probablyNegative(const SCEV *S) {
+  auto *Product = dyn_cast<SCEVMulExpr>(S);
+  auto *Factor = dyn_cast<SCEVConstant>(Product ? Product->getOperand(0) : S);
+  return Factor && Factor->getAPInt().isNegative();
+}
+
 /// True if the loop reads what the store overwrites. Updates (histograms) often return to few
 /// places.
 bool updates(const LoopReference &R, const Loop &L) {
@@ -82,7 +89,8 @@ const SCEV *FillRanges::tripsOf(const Loop &L) const {
 }
 
 /// Returns the iterations of the loop, or an upper bound if an exception or a break may leave it
-/// early.
+/// early. An upper bound is enough: memory that the loop does not reach is not touched, so its
+/// superpages take no memory.
 const SCEV *FillRanges::mostTripsOf(const Loop &L) const {
   BasicBlock *Latch = L.getLoopLatch();
   const SCEV *Exact = tripsOf(L);
@@ -95,7 +103,8 @@ bool FillRanges::isKnownBefore(Value *Base, const Loop &L) const {
   if (L.isLoopInvariant(Base))
     return true;
   auto *Load = dyn_cast<LoadInst>(Base);
-  return Load && Load->isSimple() && L.isLoopInvariant(fieldOf(*Load).first) &&
+  const std::optional<Field> Place = Load ? fieldBehind(Load) : std::nullopt;
+  return Place && L.isLoopInvariant(Place->Of) &&
          isReadableAt(*Load, L.getHeader()->getTerminator(), &DT);
 }
 
@@ -108,24 +117,22 @@ FillRange FillRanges::of(const LoopReference &R) const {
   return scatteredRange(R);
 }
 
-/// Extends the range \p Known, of which a store in \p Block writes \p Bytes at a time, by the
+/// Extends the range \p Known, of which a store in \p Block writes \p Bytes at a time, by \p Trips
 /// iterations of the loop of \p Rec, its Offset. False: they do not extend it.
-bool FillRanges::extend(FillRange &Known, const SCEVAddRecExpr &Rec, const BasicBlock &Block,
-                        uint64_t Bytes) const {
+bool FillRanges::extend(FillRange &Known, const SCEVAddRecExpr &Rec, const SCEV *Trips,
+                        const BasicBlock &Block, uint64_t Bytes) const {
   const Loop *L = Rec.getLoop();
   Type *Wide = Type::getInt64Ty(F.getContext());
-  // An upper bound is enough: memory that the loop does not reach is not touched, so its superpages
-  // take no memory.
-  const SCEV *Trips = Rec.isAffine() ? mostTripsOf(*L) : nullptr;
   const BasicBlock *Latch = L->getLoopLatch();
   // A store under a condition does not run in each iteration; an inner loop has its own guard.
-  if (!Trips || !Latch || (LI.getLoopFor(&Block) == L && !DT.dominates(&Block, Latch)) ||
+  if (!Trips || !Rec.isAffine() || !Latch ||
+      (LI.getLoopFor(&Block) == L && !DT.dominates(&Block, Latch)) ||
       !SE.isLoopInvariant(Known.Written, L) || !SE.isLoopInvariant(Known.Bytes, L))
     return false;
   const SCEV *Step = SE.getTruncateOrSignExtend(Rec.getStepRecurrence(SE), Wide);
   const SCEV *Before = SE.getMinusSCEV(Trips, SE.getOne(Wide));
   Known.Offset = Rec.getStart();
-  if (auto *Down = dyn_cast<SCEVConstant>(Step); Down && Down->getAPInt().isNegative()) {
+  if (probablyNegative(Step)) {
     Known.Offset = SE.getAddExpr(Known.Offset, SE.getMulExpr(Step, Before));
     Step = SE.getNegativeSCEV(Step);
   }
@@ -149,35 +156,43 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
   FillRange Known{nullptr, Base->getValue(), SE.removePointerBase(Address), Once, Once};
   while (auto *Rec = dyn_cast<SCEVAddRecExpr>(Known.Offset))
     if (!isKnownBefore(Base->getValue(), *Rec->getLoop()) ||
-        !extend(Known, *Rec, *R.Access->getParent(), R.Bytes))
+        !extend(Known, *Rec, mostTripsOf(*Rec->getLoop()), *R.Access->getParent(), R.Bytes))
       break;
-  if (Known.Of)
-    extendByFields(Known, *R.Access->getParent(), R.Bytes);
-  return Known;
+  return extendedByFields(Known, *R.Access->getParent(), R.Bytes);
 }
 
-/// Extends the range by outer loops that load the pointer or the strides anew in each iteration, as
-/// from a Fortran descriptor (KnownFields.h). The point stays before the inner loop: only there the
-/// loads are done.
-void FillRanges::extendByFields(FillRange &Known, const BasicBlock &Block, uint64_t Bytes) const {
-  KnownFields Fields(F, SE);
+/// Extends the range by loops that load the pointer, the bounds or the strides anew in each
+/// iteration (KnownFields.h). The point stands before the outermost loop before which the fields can
+/// be loaded; the loops around it are in Around.
+FillRange FillRanges::extendedByFields(const FillRange &Known, const BasicBlock &Block,
+                                       uint64_t Bytes) const {
+  KnownFields Fields(F, SE, DT, LI);
   FillRange Last = Known;
-  for (const Loop *L = Known.Of->getParentLoop(); L; L = L->getParentLoop()) {
+  const Loop *L = Known.Of ? Known.Of->getParentLoop() : LI.getLoopFor(&Block);
+  for (; L; L = L->getParentLoop()) {
     FillRange Next = Last;
     if (!Fields.allKnown(*L, {Next.Offset, Next.Bytes, Next.Written}, Next.Base))
       break;
+    const SCEV *Trips = mostTripsOf(*L);
+    if (!Trips)
+      Trips = Fields.mostTripsOf(*L);
     for (const SCEV **Part : {&Next.Offset, &Next.Bytes, &Next.Written})
       *Part = Fields.withPlaceholders(*Part);
     auto *Rec = dyn_cast<SCEVAddRecExpr>(Next.Offset);
-    if (!Rec || Rec->getLoop() != L || !extend(Next, *Rec, Block, Bytes))
+    if (!Rec || Rec->getLoop() != L || !extend(Next, *Rec, Trips, Block, Bytes))
       break;
-    Next.Of = Known.Of;
-    Next.Around.push_back(L);
+    if (!Last.Around.empty() || !Fields.areReadableBefore(*L)) {
+      if (!Last.Of || !Fields.areReadableBefore(*Last.Of))
+        break;
+      Next.Of = Last.Of;
+      Next.Around.push_back(L);
+    }
     Last = Next;
   }
   for (const SCEV **Part : {&Last.Offset, &Last.Bytes, &Last.Written})
-    *Part = Fields.withLoads(*Part);
-  Known = Last;
+    *Part = Fields.withValues(*Part);
+  Last.Fields = Fields.values();
+  return Last;
 }
 
 /// Returns the ranges that a nest fills side by side, where its innermost loop goes over an array
@@ -208,7 +223,8 @@ FillRange FillRanges::rangeOfEach(const LoopReference &R) const {
     const Loop *L = Rec->getLoop();
     if (L != Reached->getParentLoop() || !readsKnownPointers(*L) ||
         !DT.dominates(Reached->getHeader(), L->getLoopLatch()) ||
-        !SE.isLoopInvariant(Known.Pointers, L) || !extend(Known, *Rec, *Block, R.Bytes))
+        !SE.isLoopInvariant(Known.Pointers, L) ||
+        !extend(Known, *Rec, mostTripsOf(*L), *Block, R.Bytes))
       break;
     Reached = L;
   }

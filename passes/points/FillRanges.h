@@ -32,6 +32,9 @@ struct FillRange {
   uint64_t Count = 0;
   /// Outer loops of Of that write the range, too. Offset and Bytes hold in their first iteration.
   llvm::SmallVector<const llvm::Loop *, 2> Around = {};
+  /// Values in Offset, Bytes and Written that may be known only in Of. They are those of fields,
+  /// which can be loaded before it (KnownFields.h).
+  llvm::SmallVector<llvm::Value *, 4> Fields = {};
 };
 
 /// Finds the ranges of one function.
@@ -47,9 +50,10 @@ private:
   FillRange orderedRange(const LoopReference &R) const;
   FillRange rangeOfEach(const LoopReference &R) const;
   FillRange scatteredRange(const LoopReference &R) const;
-  void extendByFields(FillRange &Known, const llvm::BasicBlock &Block, uint64_t Bytes) const;
-  bool extend(FillRange &Known, const llvm::SCEVAddRecExpr &Rec, const llvm::BasicBlock &Block,
-              uint64_t Bytes) const;
+  FillRange extendedByFields(const FillRange &Known, const llvm::BasicBlock &Block,
+                             uint64_t Bytes) const;
+  bool extend(FillRange &Known, const llvm::SCEVAddRecExpr &Rec, const llvm::SCEV *Trips,
+              const llvm::BasicBlock &Block, uint64_t Bytes) const;
   const llvm::SCEV *tripsOf(const llvm::Loop &L) const;
   const llvm::SCEV *mostTripsOf(const llvm::Loop &L) const;
   bool isKnownBefore(llvm::Value *Base, const llvm::Loop &L) const;

@@ -16,6 +16,17 @@ void permuted(float *to, const unsigned *at, long n);
 void strided(char *a, long n, long step);
 void side_by_side(float **f, const float *w, long n);
 size_t from_file(char *to, size_t n, FILE *f);
+struct image {
+  int width, height;
+  unsigned char *pixel;
+};
+struct list {
+  int length;
+  int *element;
+};
+void image(struct image *m);
+void upwards(struct image *m);
+void list(struct list *l);
 static unsigned long pages(char mapped[16]) { /* page faults of the process so far */
   FILE *f = fopen("/proc/self/stat", "r");
   unsigned long faults = 0;
@@ -44,6 +55,11 @@ int main(int argc, char **argv) {
     for (int q = 0; q < 16; q++) f[q] = (float *)(p + bytes / 16 * q), w[q] = q;
     side_by_side(f, w, bytes / 16 / sizeof(float));
   }
+  struct image m = {8192, (int)(bytes / 8192), (unsigned char *)p};
+  if (!strcmp(what, "image")) image(&m);
+  if (!strcmp(what, "upwards")) upwards(&m);
+  struct list l = {(int)(bytes / sizeof(int)), (int *)p};
+  if (!strcmp(what, "list")) list(&l);
   if (!strcmp(what, "file")) {
     FILE *f = fopen("/dev/zero", "r");
     if (from_file(p, bytes, f) != bytes) abort();
@@ -82,6 +98,26 @@ void side_by_side(float **restrict f, const float *restrict w, long n) {
 #pragma clang loop unroll(disable)
     for (int q = 0; q < 16; q++) f[q][i] = w[q];
 }
+/* The compiler loads the fields anew in each iteration: the stores might change them. */
+struct image {
+  int width, height;
+  unsigned char *pixel;
+};
+void image(struct image *m) {
+  for (int y = 0; y < m->height; y++)
+    for (int x = 0; x < m->width; x++) m->pixel[y * m->width + x] = (unsigned char)(x ^ y);
+}
+void upwards(struct image *m) {
+  for (int y = m->height - 1; y >= 0; y--)
+    for (int x = 0; x < m->width; x++) m->pixel[y * m->width + x] = (unsigned char)(x ^ y);
+}
+struct list {
+  int length;
+  int *element;
+};
+void list(struct list *l) {
+  for (int i = 0; i < l->length; i++) l->element[i] = i * 3;
+}
 size_t from_file(char *to, size_t n, FILE *f) { return fread(to, 1, n, f); }
 C
 build() { # name options...
@@ -101,7 +137,7 @@ faults() { # program arguments...
   cmp want got || fail "$*: another result"
   sed -n 's/^faults //p' err
 }
-for what in across table permuted file "side by side"; do
+for what in across table permuted file "side by side" image upwards list; do
   told=$(faults program "$what") untold=$(faults untold "$what")
   echo "$what: $told page faults, without fill points $untold"
   [ "$told" -le 4000 ] || fail "$what: $told page faults for 64 MiB that are told"

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Missing if this fails: elements of the type of the array's bounds, or of char, make the compiler load pointer, bounds and strides
+// anew in each iteration. The program announces these fills, too; not if the loop itself changes the fields, or may free them.
+// RUN: %clang -O2 -fno-discard-value-names -S -emit-llvm -o - %s | FileCheck %s
+#include <stdlib.h>
+
+struct grid {
+  int columns, rows;
+  int *cell;
+};
+struct image {
+  int width, height;
+  unsigned char *pixel;
+};
+
+// CHECK-LABEL: define {{.*}}@elements(
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+void elements(struct grid *g) {
+  for (int i = 0; i < g->rows; i++)
+    g->cell[i] = i * 3;
+}
+// CHECK-LABEL: define {{.*}}@until_the_end(
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+void until_the_end(struct grid *g) {
+  for (int i = 1; i != g->rows; i += 2)
+    g->cell[i] = g->cell[i - 1] = i * 3;
+}
+// All rows in the first: height times width bytes.
+// CHECK-LABEL: define {{.*}}@all_rows(
+// CHECK: %smalloc.first = phi i1 [ true, %{{.*}} ], [ false, %{{.*}} ]
+// CHECK: br i1 %smalloc.first
+// CHECK: [[H:%.*]] = load i32
+// CHECK: [[W:%.*]] = load i32
+// CHECK: mul
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+void all_rows(struct image *m) {
+  for (int y = 0; y < m->height; y++)
+    for (int x = 0; x < m->width; x++)
+      m->pixel[y * m->width + x] = x ^ y;
+}
+// CHECK-LABEL: define {{.*}}@upwards(
+// CHECK: %smalloc.first = phi i1
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+void upwards(struct image *m) {
+  for (int y = m->height - 1; y >= 0; y--)
+    for (int x = 0; x < m->width; x++)
+      m->pixel[y * m->width + x] = x ^ y;
+}
+// CHECK-LABEL: define {{.*}}@three_bytes(
+// CHECK: %smalloc.first = phi i1
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+// CHECK-NOT: call preserve_mostcc void @__smalloc_v1_large_fill(
+// CHECK: ret void
+void three_bytes(struct image *m) {
+  for (int y = 0; y < m->height; y++)
+    for (int x = 0; x < m->width; x++) {
+      unsigned char *p = m->pixel + 3 * (y * m->width + x);
+      p[0] = x, p[1] = y, p[2] = x ^ y;
+    }
+}
+// CHECK-LABEL: define {{.*}}@shrinks(
+// CHECK-NOT: @__smalloc_v1_large_fill(
+// CHECK: ret void
+void shrinks(struct grid *g) {
+  for (int i = 0; i < g->rows; i++) {
+    g->cell[i] = i * 3;
+    g->rows--;
+  }
+}
+// CHECK-LABEL: define {{.*}}@moves(
+// CHECK-NOT: @__smalloc_v1_large_fill(
+// CHECK: ret void
+void moves(struct grid *g, int **other) {
+  for (int i = 0; i < g->rows; i++) {
+    g->cell[i] = i * 3;
+    *other = &g->cell[i];
+  }
+}
+// CHECK-LABEL: define {{.*}}@frees(
+// CHECK-NOT: @__smalloc_v1_large_fill(
+// CHECK: ret void
+void frees(struct grid *g, void **old) {
+  for (int i = 0; i < g->rows; i++) {
+    g->cell[i] = i * 3;
+    free(old[i]);
+  }
+}
+// CHECK-LABEL: define {{.*}}@under_a_condition(
+// CHECK-NOT: @__smalloc_v1_large_fill(
+// CHECK: ret void
+void under_a_condition(struct grid *g) {
+  for (int i = 0; i < g->rows; i++)
+    if (i % 3)
+      g->cell[i] = i * 3;
+}
+// The list's next node is no field of the first.
+// CHECK-LABEL: define {{.*}}@nodes(
+// CHECK-NOT: @__smalloc_v1_large_fill(
+// CHECK: ret void
+struct node {
+  struct node *next;
+  long rows, sum;
+};
+void nodes(struct node *n) {
+  for (long i = 0; i < n->rows; i++, n = n->next)
+    n->sum = i;
+}
+// The row's structure may be gone in the next iteration: nothing is loaded before the inner loop that it does not load itself.
+// CHECK-LABEL: define {{.*}}@gone(
+// CHECK-NOT: %smalloc.first
+// CHECK: ret void
+void gone(struct image *m, void (*use)(int)) {
+  int height = m->height;
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < m->width; x++)
+      m->pixel[y * m->width + x] = x ^ y;
+    if (y + 1 == height)
+      free(m);
+    use(y);
+  }
+}
