@@ -189,7 +189,7 @@ const char *append_run(const char *state, const char *home, const char *build_id
   char *path = const_cast<char *>(folder.data());
   struct stat info;
   if (!make_folders(path) || lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || !is_ours(info))
-    return "its folder cannot be made, or others may write to it";
+    return "its folder cannot be made, or other users may write to it";
   // A command that reads the file between open and lock renames it first: open a new one then.
   for (unsigned tries = 0; tries < 8; tries++) {
     const int fd = uncancelled::open(
@@ -201,9 +201,9 @@ const char *append_run(const char *state, const char *home, const char *build_id
     const char *why = nullptr;
     bool moved = false;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !is_ours(info))
-      why = "it is no regular file of this user's";
+      why = "it is not a regular file of this user";
     else if (info.st_size > kMostFileBytes)
-      why = "it is full; smalloc db list takes it in";
+      why = "it is full; smalloc db list imports it";
     else
       moved = flock(fd, LOCK_SH | LOCK_NB) != 0 || lstat(file.data(), &now) != 0 ||
               now.st_ino != info.st_ino || now.st_dev != info.st_dev;
@@ -214,7 +214,7 @@ const char *append_run(const char *state, const char *home, const char *build_id
     if (!moved)
       return why;
   }
-  return "others keep moving it";
+  return "other processes keep renaming it";
 }
 
 } // namespace smalloc

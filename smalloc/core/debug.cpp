@@ -16,14 +16,14 @@ void report_bad_pointer(const BadPointerReport &r, bool abort_too) {
   if (r.kind == BadPointer::kFreedBefore)
     line.put("double ").put(r.call);
   else
-    line.put(r.call).put(behind                          ? " of a pointer behind an object"
+    line.put(r.call).put(behind                          ? " of a pointer past an object"
                          : r.kind == BadPointer::kInside ? " of a pointer into an object"
-                                                         : " of a pointer that is no object");
+                                                         : " of a pointer to no object");
   line.put(" (0x").hex(reinterpret_cast<uintptr_t>(r.pointer)).put("): ");
   if (r.kind == BadPointer::kInside)
     line.put("it is ")
         .number(behind ? r.offset - r.bytes : r.offset)
-        .put(behind ? " bytes behind the end of " : " bytes behind the start of ");
+        .put(behind ? " bytes past the end of " : " bytes after the start of ");
   if (r.kind == BadPointer::kNoObject && !r.site_known) {
     line.put("it lies in smalloc's memory, where no object starts");
   } else {
@@ -41,15 +41,14 @@ void report_bad_pointer(const BadPointerReport &r, bool abort_too) {
           .put(":")
           .number(site.line);
     else
-      line.put(" of no known site");
+      line.put(" allocated at an unknown site");
     if (r.kind == BadPointer::kFreedBefore)
       line.put(", freed before");
   }
   line.put("\nhint: ");
-  line.put(abort_too
-               ? "the core file, or a debugger, shows who called it (SMALLOC_CONF=abort:false "
-                 "goes on)\n"
-               : "SMALLOC_CONF=abort:true stops the program there\n");
+  line.put(abort_too ? "the core file, or a debugger, shows the caller (SMALLOC_CONF=abort:false "
+                       "reports and continues)\n"
+                     : "SMALLOC_CONF=abort:true aborts the program at this call\n");
   kLinux.write_error(line.data(), line.size());
   if (abort_too)
     abort();

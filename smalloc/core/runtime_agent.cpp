@@ -244,7 +244,7 @@ void Runtime::agent_end() {
       append_run(getenv("XDG_STATE_HOME"), getenv("HOME"), g_self.build_id, line.text());
   if (why && o.validate_given) {
     TextBuffer<256> text;
-    text.put("validate: the run is not reported: ").put(why);
+    text.put("validate: the history gets no report on this run: ").put(why);
     warn(text.text());
   }
 }

@@ -191,9 +191,8 @@ __attribute__((constructor(101))) void begin() {
   if (!smalloc::g_small.ready())
     smalloc::set_table_aside();
   if (g_runtime.options().only_advised && smalloc::kLinux.only_advised_superpages() != 0)
-    g_runtime.warn(
-        "only-advised: the kernel cannot keep superpages to advised memory (Linux 6.18 can); "
-        "under THP=always other memory of the program gets them, too");
+    g_runtime.warn("only-advised: the kernel cannot restrict superpages to advised memory (Linux "
+                   "6.18 can); under THP=always other memory of the program gets superpages, too");
   const smalloc::Options &o = g_runtime.options();
   if (has_to_report(o))
     at_quick_exit(end); // quick_exit runs no destructors

@@ -162,8 +162,9 @@ void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &co
   counters.stack_superpages.set(pages.stack_units);
   if (pages.refused_units) {
     line.number(pages.refused_units).put(" superpages refused, the last time: ");
-    line.put(pages.last_error == EBUSY ? "other threads run already, .data stays where it is"
-                                       : strerror(pages.last_error));
+    line.put(pages.last_error == EBUSY
+                 ? "other threads run already, so .data cannot move to superpages"
+                 : strerror(pages.last_error));
     warn(line.text());
   }
 }

@@ -70,9 +70,9 @@ const char *explain(PageKind kind, WhyNot why) {
                       "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages)"
                     : "the pool has no free pages of 2 MiB (sysctl vm.nr_hugepages=N)";
   case WhyNot::kLimit:
-    return "a limit of the cgroup forbids it (hugetlb.*.max or memory.max)";
+    return "a limit of the cgroup is reached (hugetlb.*.max or memory.max)";
   case WhyNot::kRefused:
-    return "the kernel refuses it (a sandbox?)";
+    return "the kernel refuses the call (a sandbox?)";
   case WhyNot::kNoMemory:
     return "the system commits no more memory (vm.overcommit_memory=2 or ulimit -d)";
   case WhyNot::kBudget:
@@ -85,8 +85,8 @@ const char *explain(PageKind kind, WhyNot why) {
 
 } // namespace
 
-const char PageFallback::kDisabled[] = "this process may have no transparent huge pages "
-                                       "(PR_SET_THP_DISABLE, by itself or by what started it)";
+const char PageFallback::kDisabled[] = "transparent huge pages are disabled for this process "
+                                       "(PR_SET_THP_DISABLE, set by the process or an ancestor)";
 
 bool PageFallback::wanted(PageKind kind) const { return kind >= first_step(config_.asked); }
 

@@ -70,7 +70,10 @@ void heap_rows(Table &t) {
       c.small_idle_bytes.get() + c.class_idle_bytes.get() + c.node_idle_bytes.get();
   if (const uint64_t backed = footprint_bytes() + idle) {
     row(t, "  fragmentation").number(100 - min_of<uint64_t>(percent(small_live, backed), 100));
-    t.put(" % of ").bytes(backed).put(" backed hold no object, ").bytes(idle);
+    t.put(" % of the ")
+        .bytes(backed)
+        .put(" that back small objects hold no live object, ")
+        .bytes(idle);
     t.put(" of them idle pages of superpages\n");
     row(t, "  small objects packed").number(g_small.packed_objects()).put_char('\n');
   }
@@ -170,13 +173,13 @@ void work_rows(Table &t) {
   row(t, "class heap").put(g_small.class_frozen() ? "frozen, superpages " : "open, superpages ");
   t.number(c.class_units_collapsed.get()).put(", migrations ").number(c.freezes.get());
   t.put(" in ").number(c.migration_ns.get() / 1000000).put(" ms\n");
-  row(t, "units reused without a fault").number(c.units_reused.get()).put_char('\n');
+  row(t, "2 MiB units reused, no faults").number(c.units_reused.get()).put_char('\n');
   row(t, "base pages released").number(c.pages_released.get()).put_char('\n');
-  row(t, "moved instead of copied").number(c.moves.get()).put_char('\n');
+  row(t, "reallocs that moved pages").number(c.moves.get()).put_char('\n');
   print_page_fallback(t, c);
   if (c.mapped_superpages_promoted.get()) {
-    row(t, "promoted outside our heaps").number(c.mapped_superpages_promoted.get());
-    t.put(" superpages (mapped memory, the heap of the program's malloc)\n");
+    row(t, "promoted in mapped memory").number(c.mapped_superpages_promoted.get());
+    t.put(" superpages of memory that the program maps itself\n");
   }
   if (c.malloc_superpages.get()) {
     row(t, "malloc's heap").number(c.malloc_superpages.get());
@@ -228,9 +231,9 @@ void guard_row(Table &t) {
   }
   t.put("withheld superpages ").number(times).put(" times: ");
   if (const uint64_t touched = g_runtime.touched_units())
-    t.put("one takes ").number(g_runtime.touched_ns() / touched / 1000).put(" us here, and ");
-  t.put("512 base pages about ").number(FirstTouchCost::kUsualBaseNs / 1000);
-  t.put(" us; populate:always does without the guard\n");
+    t.put("one takes ").number(g_runtime.touched_ns() / touched / 1000).put(" us to touch here, ");
+  t.put("512 base pages take about ").number(FirstTouchCost::kUsualBaseNs / 1000);
+  t.put(" us; populate:always switches the guard off\n");
 }
 
 /// Prints the measured cost of superpages that were touched in advance (first_touch_cost.h).
@@ -250,7 +253,7 @@ void agent_rows(Table &t) {
   const DirectivesHeader &h = g_directives.header();
   row(t, "agent").put(policy_name(g_agent.policy())).put(", superpages: ");
   t.number(g_agent.supply().free).put(" expected, ").number(g_agent.claimed_by_others());
-  t.put(" claimed by others (bar: PMB ").number(g_agent.bar() / 1000).put(" %)\n");
+  t.put(" claimed by other processes (least PMB: ").number(g_agent.bar() / 1000).put(" %)\n");
   row(t, "directives").number(g_agent.count(DirectiveOutcome::kTaken)).put(" taken, ");
   t.number(g_agent.count(DirectiveOutcome::kDeferred)).put(" deferred, ");
   t.number(g_agent.count(DirectiveOutcome::kBase)).put(" for base pages; changed while running: ");
@@ -287,7 +290,7 @@ void share(Table &t, const smalloc_live_site &s) {
   else if (s.why_less && s.why_less <= kWhyNots)
     t.put(" (not more: ").put(kReasons[s.why_less - 1]).put("), ");
   else
-    t.put(" (not more: not at first touch, nor found filled enough later), ");
+    t.put(" (not more: none at first touch, and never filled enough for promotion), ");
 }
 
 /// Appends the demangled name if the program has a demangler; frees what that allocates.

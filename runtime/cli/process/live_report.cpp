@@ -206,16 +206,17 @@ std::string live_text(const Json &document, Colour colour, const std::string &fo
                   text(document["strategy"]), text(document["thp"]), text(document["machine"]));
   out += heap_table(document).print(colour) + "\n" + work_text(document);
   if (const Json &agent = document["agent"]; !agent.is_null())
-    out += fmt::format(
-        "agent: {}; superpages: {} expected, {} claimed by others (bar: PMB {:.1f} %), {} "
-        "taken; decisions changed while running: {}\n",
-        text(agent["policy"]), agent["superpages_supply"].dump(),
-        agent["superpages_claimed_by_others"].dump(), agent["bar_percent"].get<double>(),
-        agent["superpages_taken"].dump(), agent["phases"].dump());
+    out += fmt::format("agent: {}; superpages: {} expected, {} claimed by other processes (least "
+                       "PMB: {:.1f} %), {} "
+                       "taken; decisions changed while running: {}\n",
+                       text(agent["policy"]), agent["superpages_supply"].dump(),
+                       agent["superpages_claimed_by_others"].dump(),
+                       agent["bar_percent"].get<double>(), agent["superpages_taken"].dump(),
+                       agent["phases"].dump());
   if (!document["sites"].empty())
     out += "\n" + site_table(document, folder).print(colour);
   if (document["tracking"] == "big")
-    out += "\nsites: objects of 2 MiB and more; for small ones start it with "
+    out += "\nsites: objects of 2 MiB and more; to count small objects, start the program with "
            "SMALLOC_CONF=stats:sites\n";
   else if (document["tracking"] == "sampled")
     out += fmt::format("\nsmall objects are sampled, one per {}: live bytes L are known to "

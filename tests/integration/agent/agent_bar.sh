@@ -73,7 +73,7 @@ json_is modest.json '[s["directive"] for s in d["sites"] if s["id"]] == ["deferr
 run needed
 json_is needed.json "$taken"' and d["counters"]["superpages_peak"] >= 14'
 expect_status 0 "$SMALLOC" stats "$greedy"
-expect_match out '^agent: other-input; superpages: [0-9]+ expected, [0-9]+ claimed by others'
+expect_match out '^agent: other-input; superpages: [0-9]+ expected, [0-9]+ claimed by other processes'
 expect_match out 'table .* taken +100000000$'
 # A shell that starts the program has the same settings but none of its sites, so it claims nothing.
 kill -9 $greedy

@@ -30,7 +30,7 @@ SMALLOC_CONF=heap:guest,only-advised:on,populate:always,debug:on expect_status 0
 if grep -q 'warning: only-advised:' err; then
   [ "$(grep -c warning: err)" = 1 ] || { cat err; fail "not exactly one line"; }
   expect_match out '^flags 0 ours 1'
-  skip "the kernel cannot keep superpages to advised memory; one line says so"
+  skip "the kernel cannot restrict superpages to advised memory; one line says so"
 fi
 expect_match out '^flags 3 ours 1 promoted 0->1 other 0$'
 ours ./t >out

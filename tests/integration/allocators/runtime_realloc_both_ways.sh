@@ -47,5 +47,5 @@ int main(void) {
 E
 SMALLOC_CONF=heap:guest,populate:always,stats:exit,debug:on expect_status 0 ./t
 expect_match out '^done$'
-expect_match err 'moved instead of copied: +[1-9]'
+expect_match err 'reallocs that moved pages: +[1-9]'
 expect_no_match err contradict

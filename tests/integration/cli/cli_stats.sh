@@ -87,7 +87,7 @@ wait $watcher || status=$?
 start ""
 expect_status 0 "$SMALLOC" stats "$pid"
 expect_match out '^matrix .* 64 MiB .*32$'
-expect_match out 'start it with SMALLOC_CONF=stats:sites'
+expect_match out 'start the program with SMALLOC_CONF=stats:sites'
 stop
 start stats:off
 expect_status 1 "$SMALLOC" stats "$pid"

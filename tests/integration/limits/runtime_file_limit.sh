@@ -47,7 +47,7 @@ expect_match out '^smalloc: warning: SMALLOC_CONF: stats_file: cannot write repo
 if [ -d /dev/shm ] && [ -w /dev/shm ] && readelf -n t | grep 'Build ID' >/dev/null; then
   printf '# smalloc.directives/1 program=other\n0000000000001001 page=2m rank=1 pmb=100.0 superpages=16 numa=- # table\n' >t.directives
   limited - env SMALLOC_CONF=directives:t.directives,validate:on ./t
-  expect_match out 'validate: the run is not reported: the disk is full'
+  expect_match out 'validate: the history gets no report on this run: the disk is full'
 fi
 
 FEEDBACK=$SMALLOC_BUILD/lib/libsmalloc_feedback.so

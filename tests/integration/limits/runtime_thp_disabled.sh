@@ -49,7 +49,7 @@ run held '>= 14'
 expect_match out '^huge 1$'
 run short '== 0' ./without
 expect_match out '^huge 0$'
-[ "$(grep -c '^smalloc: warning: pages:thp: this process may have no transparent huge pages (PR_SET_THP_DISABLE' err)" = 1 ] || fail "not told once: $(cat err)"
+[ "$(grep -c '^smalloc: warning: pages:thp: transparent huge pages are disabled for this process (PR_SET_THP_DISABLE' err)" = 1 ] || fail "not told once: $(cat err)"
 run short '== 0' ./without force:on
 run short '== 0' '' pages:base
 expect_match out '^huge 0$'

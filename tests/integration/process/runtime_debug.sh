@@ -62,14 +62,14 @@ report() { # NUMBER PATTERN
 }
 A='\(0x[0-9a-f]{16}\)'
 report 1 "double free $A: an object of 100 B allocated in make_node at test\.c:[0-9]+, freed before"
-report 2 "free of a pointer that is no object $A: it lies in smalloc's memory, where no object starts"
+report 2 "free of a pointer to no object $A: it lies in smalloc's memory, where no object starts"
 report 3 "double free $A: an object allocated in make_table at test\.c:[0-9]+, freed before"
-report 4 "free of a pointer into an object $A: it is 4096 bytes behind the start of an object of 8\.0 MiB allocated in make_table at test\.c:[0-9]+"
-report 5 "double free $A: an object of 300 B of no known site, freed before"
+report 4 "free of a pointer into an object $A: it is 4096 bytes after the start of an object of 8\.0 MiB allocated in make_table at test\.c:[0-9]+"
+report 5 "double free $A: an object of 300 B allocated at an unknown site, freed before"
 report 6 "double realloc $A: an object of 100 B allocated in make_node"
 report 7 "double free $A: an object of 100 B allocated in make_node"
-report 9 "realloc of a pointer into an object $A: it is 4096 bytes behind the start of an object of 8\.0 MiB allocated in make_table"
-report b "free of a pointer behind an object $A: it is 8 bytes behind the end of an object of 8\.0 MiB allocated in make_table"
+report 9 "realloc of a pointer into an object $A: it is 4096 bytes after the start of an object of 8\.0 MiB allocated in make_table"
+report b "free of a pointer past an object $A: it is 8 bytes past the end of an object of 8\.0 MiB allocated in make_table"
 report a "double realloc $A: an object allocated in make_table at test\.c:[0-9]+, freed before"
 for conf in debug:on abort:true stats:exit stats:sites; do
   SMALLOC_CONF=$conf expect_status 0 ./t 8

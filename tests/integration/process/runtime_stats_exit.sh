@@ -239,6 +239,6 @@ SMALLOC_CONF=heap:guest,populate:always,cache:0,promote:off,stats:exit expect_st
 expect_match err '^smalloc: this run: +64\.0 MiB on superpages, 16352 page faults'
 expect_match err '^smalloc: coverage at the peak: +(79|80|8[01]) % of (79|8[0-9])\.[0-9] MiB$'
 expect_match err '^smalloc: site: .* 64\.0 MiB of 64\.0 MiB got superpages, in web::cache\(int\) test\.c:'
-expect_match err '^smalloc: site: .* 0 B of 16\.0 MiB got superpages \(not more: not at first touch, nor found filled enough later\), in plain '
+expect_match err '^smalloc: site: .* 0 B of 16\.0 MiB got superpages \(not more: none at first touch, and never filled enough for promotion\), in plain '
 SMALLOC_CONF=heap:guest,populate:always,cache:0,promote:off,stats:exit,budget:20m expect_status 0 ours ./names
 expect_match err '^smalloc: site: .* (1[68]|20)\.0 MiB of 64\.0 MiB got superpages \(not more: budget\), in web::cache'

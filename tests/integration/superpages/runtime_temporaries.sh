@@ -40,7 +40,7 @@ int main(void) {
 E
 SMALLOC_CONF=populate:always,stats:exit,debug:on expect_status 0 ./t
 expect_match out '^done$'
-expect_match err 'units reused without a fault: +[1-9][0-9][0-9]'
+expect_match err '2 MiB units reused, no faults: +[1-9][0-9][0-9]'
 expect_no_match err contradict
 kept=$(sed -n 's/ faults a step$//p' out)
 # Without keeping, each step touches its 12 superpages again, or their base pages if superpages are
@@ -48,4 +48,4 @@ kept=$(sed -n 's/ faults a step$//p' out)
 SMALLOC_CONF=populate:always,cache:0,stats:exit expect_status 1 ./t
 anew=$(sed -n 's/ faults a step$//p' out)
 [ "$anew" -ge $((kept + 10)) ] || fail "$kept faults a step with kept superpages, $anew without"
-expect_match err 'units reused without a fault: +0$'
+expect_match err '2 MiB units reused, no faults: +0$'

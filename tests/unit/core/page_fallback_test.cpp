@@ -98,8 +98,8 @@ TEST_F(PageFallbackTest, WhatTheProcessMayNotHaveIsSaid) {
   start(PageBacking::kThp);
   EXPECT_FALSE(page_fallback.any());
   EXPECT_EQ(warning(),
-            "pages:thp: this process may have no transparent huge pages (PR_SET_THP_DISABLE, "
-            "by itself or by what started it); base pages are used");
+            "pages:thp: transparent huge pages are disabled for this process (PR_SET_THP_DISABLE, "
+            "set by the process or an ancestor); base pages are used");
 }
 TEST_F(PageFallbackTest, ExhaustedPoolFallsBackWithOneLine) {
   FakeOs::hugetlb_error = ENOMEM;

@@ -200,7 +200,7 @@ TEST_F(RunLinesTest, NothingIsWrittenWhereOthersMayWrite) {
   ASSERT_EQ(append(folder.path), "");
   const auto whole = std::filesystem::file_size(file);
   chmod(file.c_str(), 0622);
-  EXPECT_EQ(append(folder.path), "it is no regular file of this user's");
+  EXPECT_EQ(append(folder.path), "it is not a regular file of this user");
   EXPECT_EQ(std::filesystem::file_size(file), whole);
   // Another kind of file in its place.
   std::filesystem::rename(file, folder / "elsewhere");
@@ -214,13 +214,13 @@ TEST_F(RunLinesTest, NothingIsWrittenWhereOthersMayWrite) {
   std::ofstream(file) << "";
   chmod(file.c_str(), 0600);
   std::filesystem::resize_file(file, (16 << 20) + 1);
-  EXPECT_EQ(append(folder.path), "it is full; smalloc db list takes it in");
+  EXPECT_EQ(append(folder.path), "it is full; smalloc db list imports it");
   std::filesystem::remove(file);
   chmod(runs.c_str(), 0777);
-  EXPECT_EQ(append(folder.path), "its folder cannot be made, or others may write to it");
+  EXPECT_EQ(append(folder.path), "its folder cannot be made, or other users may write to it");
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_EQ(append(folder / "elsewhere"), // a file
-            "its folder cannot be made, or others may write to it");
+            "its folder cannot be made, or other users may write to it");
   EXPECT_EQ(append("/" + std::string(950, 'x')), "the folder's name is too long");
   EXPECT_STREQ(
       smalloc::append_run("relative", "", "0badc0de", smalloc::Text(line.data(), line.size())),
