@@ -121,14 +121,14 @@ void open_trace(uint64_t parent) {
   TextBuffer<8400> line;
   if (const int error = g_output.open(path, header.data(), header.size())) {
     line.put("smalloc: warning: trace (").put(path).put("): ");
-    line.put(error == EEXIST ? "it is there, and it is no file" : strerror(error));
+    line.put(error == EEXIST ? "it exists and is not a regular file" : strerror(error));
     line.put("; nothing is recorded\n").put(hint_for(error));
   } else {
     note_segments();
     if (g_output.beside() && !parent && !is_of_this_run(path))
       line.put("smalloc: note: trace (")
           .put(path)
-          .put("): it is there already; this run's is ")
+          .put("): it exists already; this run writes ")
           .put(g_output.path())
           .put_char('\n');
   }

@@ -204,7 +204,7 @@ private:
     const uint64_t most = source_.max_lines(superpage, superpage);
     if (most < kFewestSuperpages) {
       result_.unknown.push_back(
-          fmt::format("TLB, {}: unknown (such pages are not to be had)", size_text(superpage)));
+          fmt::format("TLB, {}: unknown (no such pages available)", size_text(superpage)));
       return;
     }
     const uint64_t backing = result_.backing_page_bytes.value_or(superpage);

@@ -102,7 +102,8 @@ private:
       };
       const uint64_t first = fill(), again = fill();
       if (page == plan_.superpage_bytes && region->superpage_bytes() < region->size() / 2) {
-        result_.unknown.push_back("first touch of superpages: unknown (not given when touched)");
+        result_.unknown.push_back(
+            "first touch of superpages: unknown (the kernel gave none at first touch)");
         return;
       }
       const uint64_t before = cpu_ns();

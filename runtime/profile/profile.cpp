@@ -142,11 +142,11 @@ private:
         follower.event(e);
       });
       if (follower.untouched() && warned_of_touches_.insert(t).second)
-        print_warning(
-            "not all of the trace is used", trace.path,
-            fmt::format("its {} bytes stand for more memory than {} MiB: the first touches of {} "
-                        "objects are left out",
-                        reader->file_bytes(), reader->limits().blocks >> 4, follower.untouched()));
+        print_warning("not all of the trace is used", trace.path,
+                      fmt::format("its {} bytes describe more than {} MiB of memory: the first "
+                                  "touches of {} objects are left out",
+                                  reader->file_bytes(), reader->limits().blocks >> 4,
+                                  follower.untouched()));
       // If the faults themselves were recorded, the second ones are among them. In a child of fork
       // each first write is one.
       evaluation.finish(trace.accesses > 0 && !trace.faults && !trace.forked() ? faults : 0,

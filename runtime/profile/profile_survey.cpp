@@ -49,17 +49,15 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
   if (!summary.complete)
     print_warning(
         "truncated trace", summary.path,
-        fmt::format(
-            "its end is missing: {} of {} bytes could be read, {} allocations and {:.0f} "
-            "accesses in {:.3f} s. {}",
-            summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
-            summary.seconds,
-            // A piece is written at once, whole unless there is no room for it.
-            reader.skipped_bytes()
-                ? "Its last piece is not whole: a full disk leaves that, and a file that "
-                  "was cut"
-                : "A process that was killed, aborted or became another program leaves that, one "
-                  "that still runs, and a full disk"));
+        fmt::format("its end is missing: {} of {} bytes could be read, {} allocations and {:.0f} "
+                    "accesses in {:.3f} s. {}",
+                    summary.read_bytes, summary.file_bytes, summary.allocations, summary.accesses,
+                    summary.seconds,
+                    // A piece is written at once, whole unless there is no room for it.
+                    reader.skipped_bytes()
+                        ? "Its last chunk is incomplete: the disk was full, or the file was cut"
+                        : "The process was killed, aborted, called exec or still runs, or the disk "
+                          "was full"));
   else if (reader.skipped_bytes())
     print_warning(
         "damaged trace", summary.path,
@@ -67,12 +65,12 @@ void warn_of_damage(const trace::Reader &reader, const TraceSummary &summary) {
   // A few events are always lost if threads still run when the program ends.
   if (summary.lost * 100 > summary.events)
     print_warning("events are missing", summary.path,
-                  fmt::format("{} are not in the trace, beside {} that are: of threads that still "
+                  fmt::format("the trace has {} events and lacks {}: those of threads that still "
                               "ran when the program ended, or of signal handlers",
-                              summary.lost, summary.events));
+                              summary.events, summary.lost));
   if (reader.bad_records())
     print_warning("damaged trace", summary.path,
-                  fmt::format("{} records make no sense and were skipped", reader.bad_records()));
+                  fmt::format("{} invalid records were skipped", reader.bad_records()));
   warn_of_left_out(reader, summary.path);
 }
 
@@ -131,7 +129,7 @@ void Survey::find_parents() {
       if (++generations[i] > paths.size())
         throw Failure{"cannot analyze the trace",
                       paths[i],
-                      "the process that it was forked from was forked from it",
+                      "the headers of the traces name their parents in a circle",
                       {},
                       kFailed};
   }

@@ -215,22 +215,21 @@ std::vector<std::string> Reader::left_out() const {
   };
   if (unread_bytes_)
     sentences.push_back("its first " + std::to_string(file_bytes_ - unread_bytes_) + " of " +
-                        std::to_string(file_bytes_) + " bytes stand for " +
+                        std::to_string(file_bytes_) + " bytes expand to " +
                         number(static_cast<double>(content_bytes_) / (1 << 20)) +
-                        " MiB of records already, and the rest is left out");
+                        " MiB of records; the rest is left out");
   if (rate_ < recorded_rate_)
     sentences.push_back("its " + std::to_string(file_bytes_) +
-                        " bytes stand for accesses to so many pages (" + number(walk_pages_) +
-                        " of loops alone) that only " + number(rate_) +
-                        " of the 2 MiB regions are looked at");
+                        " bytes expand to accesses to too many pages (" + number(walk_pages_) +
+                        " in loops alone): only a share of " + number(rate_) +
+                        " of the 2 MiB regions is evaluated");
   if (walks_left_out_)
-    sentences.push_back("from some time on " + std::to_string(walks_left_out_) +
+    sentences.push_back("after some time " + std::to_string(walks_left_out_) +
                         " loops are left out, of " + number(walk_pages_) + " pages in " +
                         std::to_string(file_bytes_) + " bytes");
   if (accesses_left_out_)
-    sentences.push_back("from some time on accesses are left out, " +
-                        std::to_string(accesses_left_out_) +
-                        " of those to the regions that are looked at");
+    sentences.push_back("after some time accesses are left out, " +
+                        std::to_string(accesses_left_out_) + " of those to the evaluated regions");
   return sentences;
 }
 

@@ -278,13 +278,14 @@ std::string analyze_text(const AnalyzeWords &words, const ProfileOptions &option
   text +=
       fmt::format("all on base pages: {:.3g} cycles in misses; all on superpages: {:.3g} saved\n",
                   p.cycles_base, p.saved_all);
-  text += fmt::format("chosen: {} superpages{}, {:.3g} cycles saved together ({:.3g} as a sum)\n",
+  text += fmt::format("chosen: {} superpages{}, {:.3g} cycles saved by all of them ({:.3g} as the "
+                      "sum of each alone)\n",
                       p.superpages_chosen, several ? "' worth of memory" : "", p.saved_joint,
                       p.saved_additive);
   text += expectation_text(p, expected);
   if (p.superpages_chosen && std::any_of(p.traces.begin(), p.traces.end(),
                                          [](const TraceSummary &t) { return t.tlbs > 1; }))
-    text += "of all threads together: processor time, of which several pass at once\n";
+    text += "the seconds saved are processor time, summed over all threads\n";
   if (!words.directives.empty())
     text += fmt::format("directives: {}\n", words.directives);
   return text;

@@ -170,7 +170,7 @@ void write_directives(const AnalyzeOptions &options, const Profile &profile,
   if (file.entries.empty() && !is_of_sites(options.profile.grouping))
     print_warning("no directives", options.directives,
                   options.profile.grouping == benefit::Grouping::kPaper
-                      ? "the paper's categories are no sites, which directives are for"
+                      ? "--categories paper gives no sites, and a directive is for a site"
                       : "directives are for sites, not for one object of a site",
                   "smalloc analyze --categories site, context or dynamic");
   else if (file.entries.empty() && !is_empty(profile))
@@ -182,8 +182,7 @@ void write_directives(const AnalyzeOptions &options, const Profile &profile,
     print_warning(
         fmt::format("{} site{} left without a directive", left, left == 1 ? "" : "s"),
         options.directives,
-        "they would gain by the estimate, which the sample cannot make sure of; the compiler "
-        "decides",
+        "the sample is too small to be sure that they gain; the compiler decides for them",
         "smalloc record --rate 1 -- " + program_of(profile));
 }
 
@@ -288,7 +287,7 @@ CLI::Validator number_between(double least, double most, const std::string &want
 
 // Declares the options of what is evaluated, and by which rules it is chosen.
 void declare_choice(CLI::App &app, const std::shared_ptr<AnalyzeOptions> &options) {
-  app.add_option("--budget", options->budget, "Choose at most this much (64m, 2g)")
+  app.add_option("--budget", options->budget, "Most memory to put on superpages (64m, 2g)")
       ->type_name("SIZE");
   app.add_option("--pages", options->pages,
                  "Page sizes to decide between, besides base pages: 2m, or a list of 64k, 2m and "
@@ -301,9 +300,8 @@ void declare_choice(CLI::App &app, const std::shared_ptr<AnalyzeOptions> &option
          "dynamic data")
       ->type_name("KIND")
       ->check(CLI::IsMember({"site", "context", "dynamic", "object", "paper"}).description(""));
-  app.add_option(
-         "--associativity", options->associativity,
-         "sets: those of the TLB; paper: none, and a TLB that is smaller by one of the ways")
+  app.add_option("--associativity", options->associativity,
+                 "sets: the TLB's own sets; paper: a fully associative TLB with one way fewer")
       ->type_name("MODEL")
       ->check(CLI::IsMember({"sets", "paper"}).description(""));
   app.add_option("--significance", options->significance,
@@ -312,7 +310,7 @@ void declare_choice(CLI::App &app, const std::shared_ptr<AnalyzeOptions> &option
       ->type_name("RULE")
       ->check(CLI::IsMember({"share", "paper"}).description(""));
   app.add_option("--seconds", options->profile.seconds,
-                 "How long the program runs unrecorded (else the recording's time)")
+                 "Time of a run without recording (default: the recording's time)")
       ->type_name("S")
       ->check(number_between(1e-9, 1e9, "seconds above 0"));
   app.add_flag("--other-input", options->profile.other_input,
@@ -321,9 +319,9 @@ void declare_choice(CLI::App &app, const std::shared_ptr<AnalyzeOptions> &option
                  "Choose nothing below this PMB (1)")
       ->type_name("PERCENT")
       ->check(number_between(0, 100, "a percentage from 0 to 100"));
-  app.add_flag(
-      "--unbounded", options->unbounded,
-      "Read all that the traces stand for, whatever that takes: small files can stand for hours");
+  app.add_flag("--unbounded", options->unbounded,
+               "Read the whole traces without limits of time and memory: small files can hold "
+               "hours of accesses");
   app.add_option("--mappings", options->profile.most_mappings,
                  "Evaluate the sites with the most accesses (24)")
       ->type_name("N");

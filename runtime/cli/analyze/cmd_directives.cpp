@@ -42,7 +42,7 @@ void warn_of_placements(const std::string &path, const File &file) {
       continue;
     print_warning("unknown placement", fmt::format("{}: {}", path, directives::print_key(key)),
                   fmt::format("numa={} is none of local, interleave, weighted, preferred:N[,N...], "
-                              "partition; its objects lie anywhere",
+                              "partition; the site gets no placement",
                               e.numa),
                   "docs/reference.md");
   }
@@ -60,10 +60,10 @@ File load(const std::string &path) {
     if (file.bad_lines.size() > kMostNamed)
       print_warning("bad directives", path, fmt::format("{} lines ignored", file.bad_lines.size()));
     if (bytes.back() != '\n') // a header precedes it
-      print_warning(
-          "truncated directives", path,
-          fmt::format("its last line has no end; {} directives could be read", file.entries.size()),
-          "smalloc analyze TRACE -o app.directives");
+      print_warning("truncated directives", path,
+                    fmt::format("its last line has no newline; {} directives could be read",
+                                file.entries.size()),
+                    "smalloc analyze TRACE -o app.directives");
     warn_of_placements(path, file);
     return file;
   } catch (const directives::FormatError &error) {

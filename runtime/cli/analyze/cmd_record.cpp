@@ -176,8 +176,8 @@ void report_traces(const FoundTraces &found, const std::string &program, const s
   // forked process most likely belongs to this one.
   const bool by_process = pattern.find("%p") != std::string::npos;
   if (const size_t own = by_process ? found.running_children : found.running)
-    print_note(fmt::format("{} process{} of the command go{} on, and {} traces grow", own,
-                           own == 1 ? "" : "es", own == 1 ? "es" : "", own == 1 ? "its" : "their"));
+    print_note(fmt::format("{} process{} of the command still run{}; {} traces grow", own,
+                           own == 1 ? "" : "es", own == 1 ? "s" : "", own == 1 ? "its" : "their"));
   const std::vector<std::string> &traces = found.traces;
   if (traces.empty() && (!found.running || by_process))
     warn_of_nothing(program, pattern, status);
@@ -266,8 +266,8 @@ std::function<int()> declare_record(CLI::App &app) {
       ->type_name("FILE")
       ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--rate", options->rate,
-                 "Share of the 2 MiB regions whose accesses are recorded, if the program tells "
-                 "them; 1: every access")
+                 "Share of the 2 MiB regions whose accesses an instrumented program records; 1: "
+                 "every access")
       ->type_name("SHARE")
       ->check(CLI::Validator(
           [](const std::string &text) {
@@ -280,14 +280,13 @@ std::function<int()> declare_record(CLI::App &app) {
           ""));
   app.add_option("--samples", options->samples,
                  "Sample at most N regions of 2 MiB at a time (256, unless there is a --rate): the "
-                 "rate begins at 1, or at --rate, and falls as the program comes to more")
+                 "rate begins at 1, or at --rate, and falls as the program touches more regions")
       ->type_name("N")
       ->check(from_one_to(trace::kMostSampledRegions, "a number of regions"));
-  app.add_option(
-         "--source", options->source,
-         "Source of the data accesses: pmu, samples of those that miss the TLB; instrumented, "
-         "the program itself; faults, first touches alone; auto: the program if it can, "
-         "else the PMU if there is one")
+  app.add_option("--source", options->source,
+                 "Source of the data accesses: pmu: samples of TLB misses; instrumented: the "
+                 "instrumented program; faults: page faults only; auto: instrumented if the "
+                 "program is, else pmu if there is a PMU")
       ->type_name("SOURCE")
       ->check(CLI::IsMember({"auto", "pmu", "instrumented", "faults"}).description(""));
   app.add_option("--period", options->period,

@@ -37,10 +37,9 @@ struct TraceOptions {
 };
 
 void warn_of_missing_end(const std::string &path) {
-  print_warning(
-      "truncated trace", path,
-      "its end is missing: a process that was killed, aborted or became another program leaves "
-      "that, one that still runs, a full disk, and a file that was cut");
+  print_warning("truncated trace", path,
+                "its end is missing: the process was killed, aborted, called exec or still runs, "
+                "the disk was full, or the file was cut");
 }
 
 void warn_of_damage(const trace::Reader &reader, const std::string &path) {
@@ -50,7 +49,7 @@ void warn_of_damage(const trace::Reader &reader, const std::string &path) {
         fmt::format("{} bytes belong to no whole chunk and were skipped", reader.skipped_bytes()));
   if (reader.bad_records())
     print_warning("damaged trace", path,
-                  fmt::format("{} records make no sense and were skipped", reader.bad_records()));
+                  fmt::format("{} invalid records were skipped", reader.bad_records()));
   warn_of_left_out(reader, path);
 }
 
@@ -271,8 +270,7 @@ std::function<int()> declare_trace(CLI::App &app) {
   CLI::App *show = app.add_subcommand("show", "What a trace holds");
   show->add_option("TRACE", options->first, "A trace of smalloc record")->required()->type_name("");
   add_output_options(*show, options->output);
-  CLI::App *compare =
-      app.add_subcommand("compare", "How like each other the accesses of two traces are");
+  CLI::App *compare = app.add_subcommand("compare", "How similar the accesses of two traces are");
   compare->add_option("A", options->first, "A trace with data accesses")->required()->type_name("");
   compare->add_option("B", options->second, "Another")->required()->type_name("");
   add_output_options(*compare, options->output);
@@ -285,7 +283,7 @@ std::function<int()> declare_trace(CLI::App &app) {
 
 const Verb kTraceVerb = {
     "trace",
-    "what a recorded trace holds, and how like another it is",
+    "what a recorded trace holds, and how similar it is to another",
     "Reads traces of smalloc record, also torn ones. compare gives the Hellinger affinity of two "
     "traces' "
     "reuse distances (1: the same; related runs of one program above 0.5) and the error in miss "

@@ -38,11 +38,11 @@ void check_is_trace(const std::string &old) {
     try {
       const trace::Reader reader(old);
     } catch (const trace::TraceError &) {
-      throw Failure{"cannot record", old, "it is there, and it is no trace",
+      throw Failure{"cannot record", old, "it exists and is not a trace",
                     "smalloc record -o OTHER-NAME", kRunFailed};
     }
   } else if (!regular) {
-    throw Failure{"cannot record", old, "it is there, and it is no file",
+    throw Failure{"cannot record", old, "it exists and is not a regular file",
                   fs::is_directory(old, error) ? "smalloc record -o " + old + "/app.trace"
                                                : "smalloc record -o OTHER-NAME",
                   kRunFailed};
@@ -97,7 +97,7 @@ void EarlierTraces::lock(const std::string &pattern) {
     }
     close(fd);
     if (error == EWOULDBLOCK)
-      throw Failure{"cannot record", pattern, "another smalloc record is at it",
+      throw Failure{"cannot record", pattern, "another smalloc record is writing it",
                     "smalloc record -o OTHER-NAME, or one with %p", kRunFailed};
     if (error)
       return;
@@ -144,8 +144,8 @@ void EarlierTraces::give_back() {
     if (!is_taken(path))
       fs::rename(meanwhile, path, error);
     if (error)
-      print_warning("the earlier trace could not have its name back", path,
-                    error_text(error.value()), fmt::format("mv {} {}", meanwhile, path));
+      print_warning("the earlier trace could not be renamed back", path, error_text(error.value()),
+                    fmt::format("mv {} {}", meanwhile, path));
   }
   aside_.clear();
 }

@@ -76,9 +76,8 @@ void note_missing_parents(const Profile &p) {
   if (const auto orphan = std::find_if(p.traces.begin(), p.traces.end(), is_orphan);
       orphan != p.traces.end())
     print_note(fmt::format(
-        "{} of {} traces come from processes whose own traces belong to the analysis, such as {} "
-        "from process {}: without them what it inherited belongs to no site, and it counts as a "
-        "run",
+        "{} of {} traces are of forked processes without the parent's trace, such as {} of a child "
+        "of process {}: the memory that it inherited then has no site, and it counts as a run",
         std::count_if(p.traces.begin(), p.traces.end(), is_orphan), p.traces.size(), orphan->path,
         printable(orphan->parent)));
 }
@@ -88,7 +87,8 @@ void note_chosen_static_data(const Profile &p) {
     return m.mapping.chosen && m.kind == benefit::CategoryKind::kStatic;
   };
   if (std::any_of(p.mappings.begin(), p.mappings.end(), chosen))
-    print_note("static data is chosen, too, and no directive carries it: SMALLOC_CONF=static:on");
+    print_note(
+        "static data is chosen, too, but a directive cannot name it: set SMALLOC_CONF=static:on");
 }
 
 } // namespace
@@ -107,15 +107,14 @@ void explain_gaps(const Profile &p, bool gives_directives) {
     if (t.rate < 1 && t.regions < kFewRegions && p.has_accesses)
       print_warning(
           "few sampled regions", t.path,
-          fmt::format("{} of 2 MiB at rate {:.4g}: what they say of the others is far from sure",
+          fmt::format("{} of 2 MiB at rate {:.4g}: too few for a reliable estimate of the others",
                       t.regions, t.rate),
           record_again(p));
   for (const TraceSummary &t : p.traces)
     if (t.nobodys > kMostNobodys * t.accesses)
-      print_note(
-          fmt::format("{:.0f} % of the accesses of {} are to memory of no site: mapped by the "
-                      "program itself, or before the recording",
-                      100 * t.nobodys / t.accesses, t.path));
+      print_note(fmt::format("{:.0f} % of the accesses of {} are to memory without a site: mapped "
+                             "by the program, or allocated before the recording",
+                             100 * t.nobodys / t.accesses, t.path));
   note_missing_parents(p);
   if (gives_directives)
     note_chosen_static_data(p);
@@ -138,7 +137,7 @@ bool is_one_program(const Profile &p) {
         t.program != first.program) {
       print_warning("traces of different programs", t.path,
                     t.program + ", the first is of " + first.program +
-                        ": their sum is no program's, and is not stored",
+                        ": their sum describes neither program, and is not stored",
                     "smalloc analyze each program's traces by themselves");
       return false;
     }
@@ -149,7 +148,7 @@ void warn_of_no_directives(const std::string &file, const Profile &p) {
   if (p.plugin_sites == 0)
     return print_warning(
         "no directives", file,
-        "no site of the traces was compiled with the plugin, so none can be steered",
+        "no site of the traces was compiled with the plugin, so directives have no effect",
         compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
   if (std::any_of(p.mappings.begin(), p.mappings.end(), [](auto &m) { return m.steerable; }))
     return;

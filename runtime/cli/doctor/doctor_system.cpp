@@ -140,7 +140,7 @@ void check_machine(const SystemView &system, Checks &checks) {
                                 smalloc_machine_reach_pages(machine),
                                 readable_bytes(uint64_t{smalloc_machine_reach_pages(machine)} *
                                                machine->base_page_bytes),
-                                generic ? "; no preset knows it" : ""),
+                                generic ? "; smalloc has no preset for it" : ""),
                     generic ? "smalloc machine show generic --json > machine.json # correct it, "
                               "compile with machine=machine.json"
                             : ""});

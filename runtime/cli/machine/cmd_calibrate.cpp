@@ -87,7 +87,8 @@ Json calibration_document(const Calibration &c) {
 
 void warn_of_doubts(const Calibration &c) {
   if (c.measured.noisy)
-    print_warning("noisy", "calibrate", "repeats disagree; what they do not tell is not guessed",
+    print_warning("noisy", "calibrate",
+                  "repeats disagree; values without agreement stay unmeasured",
                   "smalloc calibrate again when the machine is idle");
   // Only the walk costs depend that much on what ran before.
   if (c.memory && c.memory->bytes_in_pieces >= kManyPieces &&

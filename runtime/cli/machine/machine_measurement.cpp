@@ -151,11 +151,12 @@ MachineMeasurement measure_machine(bool quick, const MeasurementProgress &progre
                             sources.geometry.noisy, sources.geometry.noise_ratio};
   identify(result.profile, cpuid);
   if (!result.profile.last_level())
-    throw Failure{"cannot calibrate", "TLB",
-                  result.noisy ? "the machine is too noisy, and no preset knows the processor"
-                               : "no level shows in the latencies, and no preset knows the "
-                                 "processor",
-                  "smalloc calibrate again on an idle machine", kFailed};
+    throw Failure{
+        "cannot calibrate", "TLB",
+        result.noisy
+            ? "the machine is too noisy, and smalloc has no preset for the processor"
+            : "no TLB level shows in the latencies, and smalloc has no preset for the processor",
+        "smalloc calibrate again on an idle machine", kFailed};
   return result;
 }
 

@@ -51,7 +51,7 @@ analysed() { # TRACE... [OPTION...]
   expect_status 0 "$SMALLOC" analyze --machine zen3 --no-db --seconds 0.01 --json "$@"
 }
 analysed t.trace t.trace.*
-expect_no_match err 'of no site'
+expect_no_match err 'without a site'
 cp out all.json
 json_is out '[t["forked"] for t in d["traces"]] == [False, True, True] and len(d["mappings"]) == 3'
 json_is out '3 * 20 * 4000 <= d["mappings"][0]["tlb_misses_base"] < 3 * 21 * 4000 + 3 * 1000'
@@ -90,8 +90,8 @@ sys.exit(not run["minor_faults"] > 3 * 4000)  # each generation writes to all of
 PY
 # Without the parent's trace the child's analysis has no such site.
 expect_status 0 "$SMALLOC" analyze "$(ls t.trace.* | head -1)" --machine zen3 --no-db
-expect_match err ' 100 % of the accesses of t.trace.[0-9]+ are to memory of no site: '
-expect_match err '^smalloc: note: 1 of 1 traces come from processes whose own traces belong to the analysis, such as t.trace.[0-9]+ from process [0-9]+: '
+expect_match err ' 100 % of the accesses of t.trace.[0-9]+ are to memory without a site: '
+expect_match err '^smalloc: note: 1 of 1 traces are of forked processes without the parent.s trace, such as t.trace.[0-9]+ of a child of process [0-9]+: '
 # The run of a daemon is the run of its child.
 cat >daemon.c <<'C'
 #include <stdlib.h>
@@ -115,7 +115,7 @@ C
 "$CLANG" -O2 -g1 -fplugin="$PLUGIN" -fplugin-arg-smalloc-profile-generate daemon.c -o daemon "${LINK_LIBRARY[@]}"
 mkdir traces '50%'
 expect_status 0 "$SMALLOC" record --source instrumented --rate 1 -o traces -- ./daemon
-expect_match err '^smalloc: note: 1 process of the command goes on, and its traces grow$'
+expect_match err '^smalloc: note: 1 process of the command still runs; its traces grow$'
 for _ in $(seq 100); do
   analysed traces/* -q
   ! python3 -c 'import json; exit(not json.load(open("out"))["traces"][-1]["complete"])' || break

@@ -45,7 +45,7 @@ of() { # PROGRAM: prints its first trace
   done
 }
 expect_status 0 "$SMALLOC" analyze "$(of one)" "$(of three)" --machine zen4 --seconds 1 -o both.directives
-expect_match err '^smalloc: warning: traces of different programs \(t.trace[.0-9]*\): .*/three, the first is of .*/one: their sum is no program'
+expect_match err '^smalloc: warning: traces of different programs \(t.trace[.0-9]*\): .*/three, the first is of .*/one: their sum describes neither program'
 expect_no_match both.directives 'program='
 expect_status 0 "$SMALLOC" db list --json
 json_is out 'd["totals"]["analyses"] == 0'

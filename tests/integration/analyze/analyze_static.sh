@@ -37,7 +37,7 @@ analyze() { # ARGUMENT...: of the program
 }
 analyze
 json_is out 'd["mappings"][0]["category"]["kind"] == "static"'
-expect_match err 'static data is chosen, too, and no directive carries it: SMALLOC_CONF=static:on'
+expect_match err 'static data is chosen, too, but a directive cannot name it: set SMALLOC_CONF=static:on'
 if [ "$(header saved_ms)" != 0 ] || [ "$(header faults_saved)" != 0 ]; then
   fail "the directives promise what static data saves: $(head -n 1 app.directives)"
 fi

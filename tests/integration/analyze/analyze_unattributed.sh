@@ -32,5 +32,5 @@ for share in 40 1; do
   expect_status 0 "$SMALLOC" analyze --no-db --machine zen3 $share.trace
   cp err $share.err
 done
-expect_match 40.err '^smalloc: note: (39|40|41) % of the accesses of 40.trace are to memory of no site'
-expect_no_match 1.err 'of no site'
+expect_match 40.err '^smalloc: note: (39|40|41) % of the accesses of 40.trace are to memory without a site'
+expect_no_match 1.err 'without a site'

@@ -39,7 +39,7 @@ json_is out 'not d["significant"] and d["chosen"]["superpages"] == 0'
 expect_status 0 "$SMALLOC" analyze t.trace --categories paper --significance paper --machine zen4
 expect_match out 'large dynamic'
 expect_status 0 "$SMALLOC" analyze t.trace --categories paper --machine zen4 --seconds 0.001 --no-db -o paper.directives
-expect_match err "no directives \(paper.directives\): the paper's categories are no sites"
+expect_match err "no directives \(paper.directives\): --categories paper gives no sites"
 # The same recording given twice, also under another name, counts once; another recording of the
 # program adds to it.
 cp t.trace copy.trace
@@ -100,7 +100,7 @@ expect_match err '^smalloc: warning: bad directive \(a.directives:[0-9]+\)'
 expect_no_match err 'truncated'
 head -c -3 a.directives >cut.directives
 expect_status 0 "$SMALLOC" directives show cut.directives
-expect_match err '^smalloc: warning: truncated directives \(cut.directives\): its last line has no end; [0-9]+ directives could be read$'
+expect_match err '^smalloc: warning: truncated directives \(cut.directives\): its last line has no newline; [0-9]+ directives could be read$'
 expect_error 1 'cannot read the directives \(gather.c\): it does not begin with' "$SMALLOC" directives show gather.c
 expect_error 1 'cannot read the trace \(gather.c\): it has no smalloc.trace/1 header' "$SMALLOC" analyze gather.c
 expect_error 2 '--budget much' "$SMALLOC" analyze t.trace --budget much

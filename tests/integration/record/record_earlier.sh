@@ -84,13 +84,13 @@ done
 # A trace that cannot be replaced does not prevent other replacements.
 mkdir t.trace.7
 expect_status 125 record ./app
-expect_match err 'cannot record \(t.trace.7\): it is there, and it is no file'
+expect_match err 'cannot record \(t.trace.7\): it exists and is not a regular file'
 rmdir t.trace.7
 same "a folder of that name"
 # If the command puts a file in the trace's place, that file stays, and the earlier trace gets a
 # name that is printed.
 expect_status 143 record ./app 15 t.trace
-expect_match err '^smalloc: warning: the earlier trace could not have its name back \(t.trace\): file exists$'
+expect_match err '^smalloc: warning: the earlier trace could not be renamed back \(t.trace\): file exists$'
 expect_match err '^hint: mv t.trace.before t.trace$'
 cmp earlier/t.trace t.trace.before || fail "the earlier trace is gone"
 rmdir t.trace
@@ -110,7 +110,7 @@ mkfifo go
 : >one.err
 record sh -c './app; read -r _ <go' 2>one.err &
 until [ -e .t.trace.recording ] && [ -e t.trace ]; do sleep 0.05; done
-expect_error 125 'cannot record \(t.trace\): another smalloc record is at it$' record touch started
+expect_error 125 'cannot record \(t.trace\): another smalloc record is writing it$' record touch started
 expect_match err '^hint: smalloc record -o OTHER-NAME, or one with %p$'
 [ ! -e started ] || fail "its command has run"
 expect_status 0 "$SMALLOC" record --source instrumented -o other.trace -- ./app

@@ -80,7 +80,7 @@ json_is out 'd["complete"] and d["events"]["allocations"] >= 10'
 ! compgen -G 'traces.*' >/dev/null || fail "a trace beside the folder"
 mkfifo pipe
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:pipe ./busy 10
-expect_match err '^smalloc: warning: trace \(pipe\): it is there, and it is no file; nothing is recorded$'
+expect_match err '^smalloc: warning: trace \(pipe\): it exists and is not a regular file; nothing is recorded$'
 ! compgen -G 'pipe.*' >/dev/null || fail "a trace beside the pipe"
 # A file of an earlier run stays. One message for the whole run, not one a process, names the place
 # of this run's trace.
@@ -89,7 +89,7 @@ expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:again.trace sh -c 
 sleep 0.1 # the kernel's ticks
 expect_status 0 env LD_PRELOAD="$FEEDBACK" SMALLOC_CONF=trace:again.trace sh -c './busy 10; exec ./busy 10'
 [ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
-expect_match err "^smalloc: note: trace \(again.trace\): it is there already; this run's is again.trace.[0-9]+$"
+expect_match err "^smalloc: note: trace \(again.trace\): it exists already; this run writes again.trace.[0-9]+$"
 # Without the key the library has no effect.
 expect_status 0 env LD_PRELOAD="$FEEDBACK" ./busy 10
 [ ! -s err ] || fail "$(cat err)"
@@ -146,7 +146,7 @@ done
 # A file that is no trace stays, although the trace should go there.
 echo keep >"$tmp/kept.txt"
 expect_status 125 "$SMALLOC" record -o "$tmp/kept.txt" -- true
-expect_match err 'cannot record \(.*kept.txt\): it is there, and it is no trace'
+expect_match err 'cannot record \(.*kept.txt\): it exists and is not a trace'
 [ -d "$tmp/kept" ] && [ "$(cat "$tmp/kept.txt")" = keep ] || fail "record removed what was no trace"
 # Reported before the command runs.
 for place in nosuch/t.trace busy/t.trace; do

@@ -196,7 +196,7 @@ TEST(Geometry, LooksAtFurtherPageSizes) {
   EXPECT_EQ(entries(g, 1, uint64_t{1} << 30), 4);
   m.superpages = 3;
   EXPECT_THAT(measure(m, 1, plan).unknown,
-              testing::Contains("TLB, 1 GiB: unknown (such pages are not to be had)"));
+              testing::Contains("TLB, 1 GiB: unknown (no such pages available)"));
   m.l1_super = {64, 0};
   m.superpages = 12;
   EXPECT_THAT(measure(m, 1, plan).unknown,

@@ -99,7 +99,7 @@ TEST_F(ProfileTest, WhoAnalysesIsToldWhenAHundredthIsMissing) {
     EXPECT_EQ(p.traces[0].lost, many ? 11u : 9u);
     EXPECT_EQ(said.find("events are missing") != std::string::npos, many) << said;
     const std::string told =
-        ": 11 are not in the trace, beside " + std::to_string(p.traces[0].events);
+        ": the trace has " + std::to_string(p.traces[0].events) + " events and lacks 11";
     EXPECT_EQ(said.find(told) != std::string::npos, many) << said;
     if (!many)
       TearDown();
