@@ -72,7 +72,7 @@ std::string lines_of(const Checks &checks, const Json &document, Colour colour) 
       text += "      fix: " + printable(check.fix) + "\n";
   }
   const Json &totals = document["totals"];
-  return text + fmt::format("\n{} ok, {} to know, {} to cure\n", totals["ok"].dump(),
+  return text + fmt::format("\n{} ok, {} warnings, {} failures\n", totals["ok"].dump(),
                             totals["warn"].dump(), totals["fail"].dump());
 }
 

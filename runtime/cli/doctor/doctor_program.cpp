@@ -35,8 +35,8 @@ void check_order(const std::string &path, const ElfImage &image, Checks &checks)
   for (const char *peer : {"libc.so", "libstdc++.so", "libc++.so"})
     if (const auto theirs = position(peer); theirs < ours) {
       checks.push_back({"program-link", Verdict::kFail, false,
-                        fmt::format("{} comes before libsmalloc: its free would receive our "
-                                    "pointers, so superpages stay off",
+                        fmt::format("{} comes before libsmalloc: its free would receive "
+                                    "libsmalloc's pointers, so superpages stay off",
                                     libraries[static_cast<size_t>(theirs)]),
                         "put -Wl,--no-as-needed -lsmalloc before other libraries"});
       return;

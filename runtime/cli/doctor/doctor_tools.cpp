@@ -134,9 +134,10 @@ void check_plugin(const Plugin &found, Checks &checks) {
   const std::string compiler = fmt::format("clang-{}", found.llvm);
   const auto clang = find_program(compiler);
   if (!clang) {
-    checks.push_back({"plugin", Verdict::kWarn, plugin,
-                      fmt::format("{} is there, and {}, which it is for, is not", plugin, compiler),
-                      "apt-get install " + compiler});
+    checks.push_back(
+        {"plugin", Verdict::kWarn, plugin,
+         fmt::format("{} is installed, but {}, its compiler, is not", plugin, compiler),
+         "apt-get install " + compiler});
     return;
   }
   // Compile a unit with one site: the entry that the plugin calls carries the ABI version in its

@@ -95,7 +95,7 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
     if (const std::string earlier =
             file ? std::string() : earlier_build(history, program, target.build_id);
         !earlier.empty()) {
-      print_note(fmt::format("{}: takes over the directives of its build {}", program, earlier));
+      print_note(fmt::format("{}: uses the directives of its earlier build {}", program, earlier));
       history.store_directives(target.build_id, std::filesystem::canonical(program).string(),
                                *history.directives(earlier));
       file = todays_directives(history, target.build_id, input);
@@ -103,15 +103,16 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
     if (!file)
       throw no_directives(history, options, program, target.build_id);
     if (directives::was_slower_with(*file, input))
-      print_note(fmt::format("{}: was slower than on base pages with {}: runs on them", program,
-                             directives::slower_input_count(*file)
-                                 ? "this input"
-                                 : "more inputs than the history distinguishes"));
+      print_note(fmt::format(
+          "{}: directives made it slower than base pages with {}: it runs on base pages", program,
+          directives::slower_input_count(*file) ? "this input"
+                                                : "more inputs than the history distinguishes"));
     if (const std::string off =
             deviations_text(deviations_json(deviations_of(history, target.build_id)));
         !off.empty())
       print_note(fmt::format(
-          "{}: its runs are not what was analysed ({}): {}smalloc record --rate 1 -- COMMAND, then "
+          "{}: its runs differ from the analysed recording ({}): {}smalloc record --rate 1 -- "
+          "COMMAND, then "
           "smalloc analyze",
           program, off,
           target.tells_accesses ? "" : "compile with -fplugin-arg-smalloc-profile-generate, "));
@@ -151,7 +152,7 @@ int apply(const ApplyOptions &options) {
   else if (!target.has_sites && !options.base)
     print_warning(
         "no directive can reach this program", *program,
-        "it was not compiled with the plugin, or nothing that it allocates can be steered",
+        "it was not compiled with the plugin, or directives apply to none of its allocations",
         compile_hint("-fplugin-arg-smalloc-rewrite=all app.c -o app"));
   warn_of_closed_entries(target, *program);
   const std::string file =
@@ -169,14 +170,14 @@ int apply(const ApplyOptions &options) {
 std::function<int()> declare_apply(CLI::App &app) {
   auto options = std::make_shared<ApplyOptions>();
   options->app = &app;
-  app.add_option("--directives", options->directives, "This file, not what the history says")
+  app.add_option("--directives", options->directives, "Take this file instead of the history")
       ->type_name("FILE")
       ->check(CLI::Validator(check_passed_file, ""));
   app.add_option("--db", options->database,
                  "File, or postgresql://... ($XDG_STATE_HOME/smalloc/smalloc.db)")
       ->type_name("DATABASE");
   app.add_flag("--base", options->base,
-               "All on base pages, reported as the run that others are compared with");
+               "Run on base pages, and report the run as the baseline of comparisons");
   app.add_option("--input", options->input,
                  "A name for the program's input; without it, its arguments")
       ->type_name("NAME")
@@ -190,7 +191,7 @@ std::function<int()> declare_apply(CLI::App &app) {
   app.add_option("--pages", options->pages, "What backs superpages: thp, hugetlb, 1g, mthp or base")
       ->type_name("KIND")
       ->check(CLI::IsMember({"thp", "hugetlb", "1g", "mthp", "base"}).description(""));
-  app.add_option("--budget", options->budget, "Never more superpages than this (512m, 10%)")
+  app.add_option("--budget", options->budget, "Most memory on superpages (512m, 10%)")
       ->type_name("SIZE")
       ->check(CLI::Validator(check_budget, ""));
   app.add_flag("--stats", options->stats, "Statistics on standard error when the command ends");

@@ -64,8 +64,8 @@ int export_history(const DbOptions &options) {
   const std::string program = program_meant(history, options.program);
   const auto file = todays_directives(history, program);
   if (!file)
-    throw Failure{"cannot export directives", options.program, "the history has none of it",
-                  "smalloc analyze TRACE", kFailed};
+    throw Failure{"cannot export directives", options.program,
+                  "the history has none for this program", "smalloc analyze TRACE", kFailed};
   write_text(options.output.file, directives::print(*file));
   return kDone;
 }
@@ -103,7 +103,7 @@ int prune(const DbOptions &options) {
   auto history = open_history(options.database, Access::kReadWrite);
   const auto removed = history.prune(before_ns, options.keep);
   return finish(options.output, thresholds, prune_document(removed), [&](Colour) {
-    return fmt::format("forgotten: {} runs, {} analyses, {} programs\n", removed.runs,
+    return fmt::format("deleted: {} runs, {} analyses, {} programs\n", removed.runs,
                        removed.analyses, removed.programs);
   });
 }
@@ -118,14 +118,15 @@ std::function<int()> declare_db(CLI::App &app) {
     sub->callback([options, verb] { options->verb = verb; });
     return sub;
   };
-  CLI::App *listed = part("list", "Programs that the history knows", list);
+  CLI::App *listed = part("list", "Programs in the history", list);
   add_output_options(*listed, options->output);
   CLI::App *shown = part("show", "One program: its directives, runs, and how it compares", show);
   shown->add_option("PROGRAM", options->program, "A file, or the beginning of a build-id")
       ->required()
       ->type_name("");
   add_output_options(*shown, options->output);
-  CLI::App *merged = part("merge", "Take over what other histories know", merge);
+  CLI::App *merged =
+      part("merge", "Import the programs, runs and analyses of other histories", merge);
   merged->add_option("DATABASE", options->others, "Files, or postgresql://...")
       ->required()
       ->type_name("");
@@ -140,7 +141,7 @@ std::function<int()> declare_db(CLI::App &app) {
                    "Write to FILE (%p process, %h host, %r MPI rank)")
       ->type_name("FILE");
   exported->add_flag("-q,--quiet", options->output.quiet, "No notes on standard error");
-  CLI::App *pruned = part("prune", "Forget old runs and analyses", prune);
+  CLI::App *pruned = part("prune", "Delete old runs and analyses", prune);
   pruned->add_option("--older-than", options->older_than, "Age (180d)")->type_name("TIME");
   pruned
       ->add_option("--keep", options->keep,
@@ -157,11 +158,10 @@ std::function<int()> declare_db(CLI::App &app) {
 const Verb kDbVerb = {
     "db",
     "the history of programs: analyses, directives, runs, validations",
-    "Programs are known by their build-id. smalloc analyze stores rankings and directives; "
-    "programs that run with "
-    "directives report how they did, and the next command takes the reports in. A directive that "
-    "does not hold loses its "
-    "rank; a program that is slower than on base pages is put back to them.",
+    "The build-id identifies a program. smalloc analyze stores rankings and directives; a program "
+    "that runs with directives reports its result, and the next command imports the report. A "
+    "directive that its runs do not confirm loses its rank; a program that is slower than on base "
+    "pages returns to base pages.",
     {{"smalloc db show ./app", "its directives, how often each held, and its runs"},
      {"smalloc db export ./app -o app.directives",
       "for SMALLOC_CONF=directives: and version control"}},

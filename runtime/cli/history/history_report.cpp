@@ -313,16 +313,17 @@ std::string show_text(const Json &document, Colour colour) {
     text += slower_inputs_text(c["slower_inputs"]);
   text += measured_text(c);
   if (const Json &r = document["realised"]; !r["share"].is_null())
-    text += fmt::format(
-        "superpages save {:.3g} s a run, predicted were {:.3g} s: the next analysis expects "
-        "{:.2f} of what it predicts\n",
-        r["measured_seconds"].get<double>() / r["inputs"].get<double>(),
-        r["predicted_seconds"].get<double>() / r["inputs"].get<double>(), r["share"].get<double>());
+    text += fmt::format("superpages save {:.3g} s a run instead of the predicted {:.3g} s: the "
+                        "next analysis multiplies its prediction by {:.2f}\n",
+                        r["measured_seconds"].get<double>() / r["inputs"].get<double>(),
+                        r["predicted_seconds"].get<double>() / r["inputs"].get<double>(),
+                        r["share"].get<double>());
   if (const std::string off = deviations_text(document["deviations"]); !off.empty())
-    text += fmt::format("these runs are not what was analysed ({}): record the program again, with "
-                        "all that it accesses: smalloc record --rate 1 -- COMMAND, of a build with "
-                        "-fplugin-arg-smalloc-profile-generate\n",
-                        off);
+    text +=
+        fmt::format("these runs differ from the analysed recording ({}): record the program again, "
+                    "with all its accesses: smalloc record --rate 1 -- COMMAND, of a build with "
+                    "-fplugin-arg-smalloc-profile-generate\n",
+                    off);
   return text;
 }
 

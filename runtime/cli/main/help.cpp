@@ -256,11 +256,12 @@ std::string man_overview() {
       "prints, its parts separated by dots; in a list a part is an index, the \\fBname\\fR of an "
       "element, or * for any: \\fItotals.fail\\fR, \\fIsites.*.superpages\\fR. OP is >, >=, <, <=, "
       "== "
-      "or !=. What is null crosses nothing.\n";
+      "or !=. A null value crosses no threshold.\n";
   text +=
       ".SH ENVIRONMENT\n"
-      ".TP\n.B SMALLOC_CONF\nkey:value,... read by libsmalloc; what runs a command appends to it.\n"
-      ".TP\n.B LD_PRELOAD\nWhat runs a command puts the library in front of it.\n"
+      ".TP\n.B SMALLOC_CONF\nkey:value,... read by libsmalloc; the verbs that run a command append "
+      "to it.\n"
+      ".TP\n.B LD_PRELOAD\nThe verbs that run a command put the library in front of it.\n"
       ".TP\n.B XDG_STATE_HOME\nThe history of programs and reports of runs are in its folder "
       "smalloc (~/.local/state).\n"
       ".TP\n.B XDG_CONFIG_HOME\nThe stored machine profile is in its folder smalloc (~/.config).\n"

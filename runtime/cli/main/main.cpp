@@ -201,8 +201,9 @@ int main(int argc, char **argv) {
                ? failure.status
                : own_status(argc, argv, failure.status);
   } catch (const std::bad_alloc &) {
-    print_failure({"out of memory", verb, "what the file holds takes more than may be allocated",
-                   "ulimit -v unlimited, before it", kFailed});
+    print_failure({"out of memory", verb,
+                   "the contents of the file need more memory than this process may allocate",
+                   "ulimit -v unlimited, then the same command again", kFailed});
   } catch (const std::exception &error) {
     print_failure({"unexpected failure", verb, error.what(), {}, kFailed});
   }

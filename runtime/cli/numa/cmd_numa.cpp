@@ -120,7 +120,7 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<NumaOptions> &optio
       ->required()
       ->type_name("");
   sub->add_option("--machine", q.machine,
-                  "server-4 (default) or sun-fire-6800 (the paper's Table 5)")
+                  "server-4 (default) or sun-fire-6800 (Tikir and Hollingsworth 2008, Table 5)")
       ->type_name("NAME");
   sub->add_option("--topology", q.topology, "Nodes and latencies of a described machine instead")
       ->type_name("FILE");
@@ -133,7 +133,7 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<NumaOptions> &optio
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   sub->add_option("--policy", q.policy,
-                  "smalloc (default) or paper: dominant node, nothing else asked")
+                  "smalloc (default) or paper: move to the dominant node, without further tests")
       ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
       ->type_name("NAME");
   sub->add_option("--intervals", q.intervals, "Pieces that the trace is cut into (default 30)")
@@ -143,7 +143,7 @@ void declare_simulation(CLI::App *sub, const std::shared_ptr<NumaOptions> &optio
       ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N");
   sub->add_option("--content", q.content,
-                  "Translations between two looks at a TLB's content (default 1024)")
+                  "Translations between two samples of a TLB's content (default 1024)")
       ->check(CLI::Range(1, 1 << 24).description(""))
       ->type_name("N");
   sub->add_option("--freeze", q.freeze, "Intervals that a moved page stays, 0 to 3 (default 3)")
@@ -188,7 +188,7 @@ void declare_top(CLI::App *top, const std::shared_ptr<NumaOptions> &options) {
       ->required()
       ->check(CLI::Range(1L, 1L << 30).description(""))
       ->type_name("");
-  top->add_option("--every", options->top.every_seconds, "Seconds between two looks (default 1)")
+  top->add_option("--every", options->top.every_seconds, "Seconds between two samples (default 1)")
       ->check(CLI::Range(0.05, 3600.0).description(""))
       ->type_name("S");
   top->add_option("--mappings", options->top.mappings, "Largest mappings shown (default 10)")
@@ -203,15 +203,14 @@ void declare_top(CLI::App *top, const std::shared_ptr<NumaOptions> &options) {
 void declare_recording(CLI::App *record, const std::shared_ptr<NumaOptions> &options) {
   declare_live(record, options);
   record
-      ->add_option(
-          "--source", options->live.source,
-          "Who counts accesses: auto (default: the best that there is), pmu, clock, faults or "
-          "instrumented")
+      ->add_option("--source", options->live.source,
+                   "Source of the access counts: auto (default: the best that there is), pmu, "
+                   "clock, faults or instrumented")
       ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}).description(""))
       ->type_name("NAME");
   record
       ->add_option("--policy", options->live.policy,
-                   "smalloc (default) or paper: dominant node, nothing else asked")
+                   "smalloc (default) or paper: move to the dominant node, without further tests")
       ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
       ->type_name("NAME");
   record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
@@ -267,7 +266,7 @@ const Part kParts[] = {
     {"topology",
      {{"smalloc numa topology", "nodes, processors, memory, latencies"},
       {"HWLOC_SYNTHETIC='numa:4 core:2 pu:1' smalloc numa topology --json -o machine.json",
-       "a machine that is not there, as a description for --topology"}}},
+       "the description of another machine, for --topology"}}},
     {"simulate",
      {{"smalloc numa simulate mg.trace --machine sun-fire-6800 --shrink 64",
        "non-local accesses with and without migration, six sources of counts"},
@@ -283,7 +282,7 @@ const Part kParts[] = {
       {"smalloc numa top 4711 --json", "one look, for a script"}}},
     {"record",
      {{"smalloc numa record -- ./app input.dat",
-       "pages move to who uses them; every move is in smalloc.numa.PID.log"},
+       "pages move to the node that uses them; every move is in smalloc.numa.PID.log"},
       {"smalloc numa record --interval 1 -o app.log -- ./app",
        "once a second, written to app.log"}},
      true},

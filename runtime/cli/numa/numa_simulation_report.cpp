@@ -214,15 +214,17 @@ std::string simulation_text(const Json &d, Colour colour) {
                   d["sample_period"].get<unsigned>());
 
   Table sources(
-      {"COUNTS FROM", "NON-LOCAL", "REDUCTION", "MOVES", "TO PERFECT", "MOVING", "TIME", ""});
+      {"COUNTS FROM", "NON-LOCAL", "REDUCTION", "MOVES", "MOVES/PERFECT", "MOVING", "TIME", ""});
   Table sizes({"PAGES AND PLACEMENT", "NON-LOCAL", "MOVED", "SPLIT", "SPREAD", "TLB WALKS",
                "MOVING", "TIME", "BUSIEST NODE"});
   for (const Json &s : d["schemes"])
     add_scheme(s, sources, sizes);
   return text +
-         "Non-local accesses and moves by source of counts (the paper's Tables 2, 6a and 6b)\n" +
+         "Non-local accesses and moves by source of counts (as Tables 2, 6a and 6b of Tikir and "
+         "Hollingsworth 2008)\n" +
          sources.print(colour) + site_text(d, colour) + "\nPage size and placement together\n" +
-         sizes.print(colour) + "\nPages moved, interval by interval (the paper's figure 7)\n" +
+         sizes.print(colour) +
+         "\nPages moved, interval by interval (as figure 7 of Tikir and Hollingsworth 2008)\n" +
          moves_text(d["schemes"]);
 }
 

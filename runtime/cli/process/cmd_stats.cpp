@@ -95,8 +95,8 @@ std::function<int()> declare_stats(CLI::App &app) {
 const Verb kStatsVerb = {
     "stats",
     "live statistics of a running process: coverage by heap, bytes by site",
-    "Reads the statistics page of a process of yours, which is not stopped, asked or slowed down. "
-    "Coverage is what the kernel says; the rest is the allocator's own account.",
+    "Reads the statistics page of your process without stopping or slowing it. Coverage comes from "
+    "the kernel; all other numbers are libsmalloc's own counts.",
     {{"smalloc stats $(pgrep -n app)", "heaps, superpages and sites of app, now"},
      {"smalloc stats 4711 --watch 5 --fail-if 'coverage < 0.9'",
       "every 5 seconds until it ends; exit 3 when too little was on superpages at some time"}},

@@ -154,7 +154,7 @@ Target inspect(const std::string &path) { return inspect_at_depth(path, 0); }
 
 void warn_of_closed_entries(const Target &target, const std::string &program) {
   if (target.obstacle.empty() && !target.closed_entries.empty())
-    print_warning("no decision of the compiler is heeded", program, target.closed_entries,
+    print_warning("the compiler's decisions have no effect", program, target.closed_entries,
                   target.closed_cure);
 }
 

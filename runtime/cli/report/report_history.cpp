@@ -152,7 +152,8 @@ std::string deviations_text(const Document &d) {
     if (measured && predicted)
       text += fmt::format(" {} instead of {}", count_text(*measured), count_text(*predicted));
   }
-  return text.empty() ? text : "The runs are not what was analysed: " + text + ". Record again.";
+  return text.empty() ? text
+                      : "The runs differ from the analysed recording: " + text + ". Record again.";
 }
 
 std::string with_title(const char *title, const HtmlTable &table) {

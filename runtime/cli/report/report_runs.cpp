@@ -26,7 +26,7 @@ HtmlSection statistics_section(const ReportInput &input) {
   }
   HtmlTable sites({"site", "where", "requested", "live", "peak", "superpages now", "at most"});
   for (const Document &site : field(d, "sites"))
-    sites.add_row({site_name(site).empty() ? name_cell("memory of no site") : site_cell(site),
+    sites.add_row({site_name(site).empty() ? name_cell("memory without a site") : site_cell(site),
                    place_cell(site_place(site)), bytes_cell(site, "requested_bytes"),
                    bytes_cell(site, "live_bytes"), bytes_cell(site, "peak_bytes"),
                    count_cell(site, "superpages"), count_cell(site, "superpages_peak")});
@@ -36,10 +36,11 @@ HtmlSection statistics_section(const ReportInput &input) {
   section.summary = fmt::format("{}: heaps {}, at most {}", program, text_field(d, "state"),
                                 how_many(peak, "superpage"));
   if (mapped > 0)
-    section.summary += fmt::format(", and {:.0f} in memory of its own", mapped);
+    section.summary += fmt::format(", and {:.0f} in memory that the program maps", mapped);
   if (const double fallbacks = number_field(counters, "fallbacks").value_or(0); fallbacks > 0)
-    section.summary += fmt::format("; {} were left to malloc that heaps should have served",
-                                   how_many(fallbacks, "request"));
+    section.summary +=
+        fmt::format("; the program's malloc served {} that libsmalloc's heaps could not",
+                    how_many(fallbacks, "request"));
   section.body = html_paragraph(
       fmt::format("Strategy {}, transparent huge pages {}.", text_field(d, "strategy"),
                   text_field(d, "thp").empty() ? "-" : text_field(d, "thp")));

@@ -44,14 +44,15 @@ std::optional<ClosedEntries> closed_entries(const ElfImage &image, const std::ve
     return std::nullopt;
   const std::string mold = version_of_mold(image);
   if (mold.empty())
-    return ClosedEntries{"no entry of libsmalloc is left open in it: linked with -z "
-                         "nodynamic-undefined-weak",
-                         fmt::format("link with {}", kOption)};
+    return ClosedEntries{
+        "the linker resolved its references to libsmalloc to null: -z nodynamic-undefined-weak",
+        fmt::format("link with {}", kOption)};
   unsigned major = 0, minor = 0;
   std::sscanf(mold.c_str(), "%u.%u", &major, &minor);
   const bool obeys = major > 2 || (major == 2 && minor >= 37);
   return ClosedEntries{
-      fmt::format("no entry of libsmalloc is left open in it: mold {} closes them in executables",
+      fmt::format("the linker resolved its references to libsmalloc to null: mold {} does so in "
+                  "executables",
                   mold),
       obeys ? fmt::format("link with {}", kOption)
             : "link with another linker (-fuse-ld=lld), with smalloc-cc, or with mold 2.37 or "

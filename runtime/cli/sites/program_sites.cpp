@@ -32,7 +32,7 @@ nlohmann::ordered_json sites_of_program(const std::string &file) {
         !table.table_found
             ? "its own code allocates nothing (libraries may: std::pmr, for example), or it was "
               "not compiled with the plugin, or without optimisation, or with a sanitizer"
-        : table.warnings.empty() ? "nothing that it allocates can be steered"
+        : table.warnings.empty() ? "its site table lists no allocation"
                                  : "its table has no readable record",
         compile_hint("app.c -o app"), kFailed};
   merge_copies(table.sites);

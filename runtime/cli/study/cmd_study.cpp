@@ -190,11 +190,9 @@ std::function<int()> declare_study(CLI::App &app) {
   app.add_option("-r,--repeats", options->repeats, "Runs of each configuration (default 5)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""));
-  app.add_option(
-         "--pages", options->configurations,
-         "Of program, base, thp, auto, static, text, stack, all, hugetlb, 64k, 1g; the first is "
-         "compared with "
-         "(default: base and all that this system has)")
+  app.add_option("--pages", options->configurations,
+                 "Of program, base, thp, auto, static, text, stack, all, hugetlb, 64k, 1g; the "
+                 "others are compared with the first (default: base and all that this system has)")
       ->type_name("NAME,...")
       ->delimiter(',');
   app.add_option("--config", options->extra,
@@ -223,7 +221,7 @@ std::function<int()> declare_study(CLI::App &app) {
                  "measured briefly)")
       ->type_name("NAME|FILE");
   app.add_flag("--stream", options->stream,
-               "The command is smalloc stream: a check of the method on known loops");
+               "Use smalloc stream as the command, to check the method on known loops");
   app.add_option("--stream-mib", options->stream_mib,
                  "With --stream: MiB of its arrays (default 1024)")
       ->type_name("N")

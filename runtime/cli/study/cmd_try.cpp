@@ -166,7 +166,8 @@ std::function<int()> declare_try(CLI::App &app) {
                                 "Pairs of runs (default 3, the fewest that show a difference)")
                      ->type_name("N")
                      ->check(CLI::Range(1, 1000).description(""));
-  app.add_flag("--quick", options->quick, "One pair of runs, and no claim")->excludes(rounds);
+  app.add_flag("--quick", options->quick, "One pair of runs: too few to claim a difference")
+      ->excludes(rounds);
   app.add_flag("--show-output", options->show_output, "Do not discard what the command prints");
   add_output_options(app, options->output);
   app.prefix_command();
@@ -183,7 +184,8 @@ const Verb kTryVerb = {
     "standard input is given to each run; a pipe is read to its end first; a terminal gives none. "
     "Standard output is discarded. The exit status is that of the command's first run that fails.",
     {{"smalloc try -- ./app input.dat", "three pairs of runs: about six times the program's time"},
-     {"smalloc try --quick -- ./app <input.dat", "one pair of runs, and no claim"}},
+     {"smalloc try --quick -- ./app <input.dat",
+      "one pair of runs: too few to claim a difference"}},
     declare_try};
 
 } // namespace smalloc::cli

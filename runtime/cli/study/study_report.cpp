@@ -294,12 +294,12 @@ std::string study_table(const Json &document, Colour colour) {
   }
   if (events)
     text += "\n" + events_text(document, colour);
-  text += fmt::format("\nmedian {} time; spread: robust standard deviation; memory: most that was "
-                      "resident\n",
-                      document["metric"].get<std::string>());
+  text +=
+      fmt::format("\nmedian {} time; spread: robust standard deviation; memory: peak resident\n",
+                  document["metric"].get<std::string>());
   if (unsampled)
-    text +=
-        "-: the command ended before its memory was looked at; --interval 0.01 looks more often\n";
+    text += "-: the command ended before the first sample of its memory; --interval 0.01 samples "
+            "more often\n";
   if (document["no_events"].is_string())
     text += "not counted: cycles, TLB misses, CPI stack: " +
             printable(document["no_events"].get<std::string>()) + "\n";

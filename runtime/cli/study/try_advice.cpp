@@ -38,7 +38,8 @@ std::vector<std::string> steps_if_faster(const TryFacts &facts, const std::strin
   if (grows(facts.memory))
     steps.push_back(fmt::format("smalloc run --budget 10% -- {}   # bounds the memory", command));
   else if (!facts.has_sites)
-    steps.push_back(fmt::format("{}   # recompiled, the plugin decides each site", compile));
+    steps.push_back(
+        fmt::format("{}   # recompile: the plugin chooses the page size of each site", compile));
   return steps;
 }
 
@@ -54,7 +55,7 @@ std::string step_if_same(const TryFacts &facts, const std::string &command,
     return fmt::format("smalloc try --rounds {} -- {}   # the runs differ too much to tell",
                        3 * facts.cpu.pairs, command);
   if (mostly_superpages(facts))
-    return fmt::format("nothing: {}, which changes nothing", share_text(facts));
+    return fmt::format("nothing: {}, and that saves no measurable time", share_text(facts));
   if (!facts.has_sites)
     return fmt::format("{}   # recompile: {}; the plugin sees which objects are filled", compile,
                        share_text(facts));

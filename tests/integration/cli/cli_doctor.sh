@@ -4,7 +4,7 @@
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
 expect_status 0 "$SMALLOC" doctor
 expect_match out '^(ok|warn|fail) '
-expect_match out '^[0-9]+ ok, [0-9]+ to know, [0-9]+ to cure$'
+expect_match out '^[0-9]+ ok, [0-9]+ warnings, [0-9]+ failures$'
 expect_status 0 "$SMALLOC" doctor --json
 json_is out 'd["schema"] == "smalloc.doctor/1" and all(set(c) == {"name", "status", "value", "message", "fix"} for c in d["checks"])'
 json_is out 'all(c["status"] in ("ok", "warn", "fail") for c in d["checks"])'
@@ -73,7 +73,7 @@ if [ -e "$PLUGIN" ] && command -v clang-22 >/dev/null; then
   mkdir -p other/lib/smalloc/llvm-19
   cp "$PLUGIN" other/lib/smalloc/llvm-19/SmallocPlugin.so
   expect_status 0 other/bin/smalloc doctor
-  expect_match out 'llvm-19/SmallocPlugin.so (is there, and clang-19, which it is for, is not|does not load into clang-19: smalloc: error: plugin .*: built for LLVM 22, loaded into LLVM 19)'
+  expect_match out 'llvm-19/SmallocPlugin.so (is installed, but clang-19, its compiler, is not|does not load into clang-19: smalloc: error: plugin .*: built for LLVM 22, loaded into LLVM 19)'
   expect_match out '^fail +.*SmallocPlugin.so compiles for site version 9, this command and its libraries are of version 1$'
   expect_match out '^fail +.*/other/lib/libsmalloc.so does not serve site version 1$'
   # A program with its own malloc runs on it, as libsmalloc reports at the start.

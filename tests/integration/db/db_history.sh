@@ -86,7 +86,7 @@ json_is out 'd["comparison"]["prediction"]["page_faults_base"] == 17000 and d["d
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
 expect_match out '^page faults of a run: 1.71e\+04 on base pages, 789 with directives; predicted 1.7e\+04 and 600$'
 expect_match out '^first touch of a superpage: 0.250 ms; predicted [0-9.]+$'
-expect_no_match out 'not what was analysed'
+expect_no_match out 'differ from the analysed recording'
 python3 - <<'PY'
 import sqlite3
 db = sqlite3.connect("counted.db")
@@ -95,7 +95,7 @@ db.commit()
 PY
 # A prediction for another machine's TLB causes no deviation.
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
-expect_match out '^these runs are not what was analysed \(7.12e\+04 page faults instead of 1.7e\+04(, 1.5e\+07 TLB misses instead of 5e\+07)?\): '
+expect_match out '^these runs differ from the analysed recording \(7.12e\+04 page faults instead of 1.7e\+04(, 1.5e\+07 TLB misses instead of 5e\+07)?\): '
 python3 - "$("$SMALLOC" machine show --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["name"])')" <<'PY'
 import sqlite3, sys
 db = sqlite3.connect("counted.db")
@@ -104,11 +104,11 @@ db.commit()
 PY
 off='7.12e\+04 page faults instead of 1.7e\+04, 1.5e\+07 TLB misses instead of 5e\+07'
 expect_status 0 "$SMALLOC" db show ./app --db counted.db
-expect_match out "^these runs are not what was analysed \\($off\\): record the program again, with all that it accesses: smalloc record --rate 1 -- COMMAND, of a build with -fplugin-arg-smalloc-profile-generate\$"
+expect_match out "^these runs differ from the analysed recording \\($off\\): record the program again, with all its accesses: smalloc record --rate 1 -- COMMAND, of a build with -fplugin-arg-smalloc-profile-generate\$"
 expect_status 0 "$SMALLOC" db show ./app --db counted.db --json
 json_is out '[(x["what"], x["measured"]) for x in d["deviations"]] == [("page_faults", 71234), ("tlb_misses", 1.5e7)]'
 expect_status 0 "$SMALLOC" apply -n --db counted.db -- ./app one
-expect_match err "app: its runs are not what was analysed \\($off\\): compile with -fplugin-arg-smalloc-profile-generate, smalloc record --rate 1 -- COMMAND, then smalloc analyze\$"
+expect_match err "app: its runs differ from the analysed recording \\($off\\): compile with -fplugin-arg-smalloc-profile-generate, smalloc record --rate 1 -- COMMAND, then smalloc analyze\$"
 expect_status 0 "$SMALLOC" apply -q -n --db counted.db -- ./app one
 [ ! -s err ] || fail "-q says something: $(cat err)"
 # Two runs beside each other.
@@ -135,7 +135,7 @@ expect_match err '^smalloc: warning: different programs \(two.json\): one and tw
 # A new build of the same program inherits the record of its sites.
 "$CLANG" -O1 -g -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all gather.c -o app "${LINK_LIBRARY[@]}"
 expect_status 0 "$SMALLOC" apply -n -- ./app one
-expect_match err "takes over the directives of its build $id"
+expect_match err "uses the directives of its earlier build $id"
 expect_status 0 "$SMALLOC" db export ./app
 expect_match out 'superpages=32 .*held=2/7'
 expect_no_match out "$id"

@@ -49,7 +49,7 @@ reports superpages "$half" held
 expect_status 0 "$SMALLOC" db show ./app --json
 json_is out 'abs(d["realised"]["share"] - 0.5) < 1e-6 and d["realised"]["superpage_runs"] == 3'
 expect_status 0 "$SMALLOC" db show ./app
-expect_match out '^superpages save [0-9.e-]+ s a run, predicted were [0-9.e-]+ s: the next analysis expects 0\.50 of what it predicts$'
+expect_match out '^superpages save [0-9.e-]+ s a run instead of the predicted [0-9.e-]+ s: the next analysis multiplies its prediction by 0\.50$'
 # Another input, recorded with another build.
 expect_status 0 "$SMALLOC" analyze two.trace --machine zen4 --seconds 0.001 -o two.directives --json
 json_is out 'abs(d["expected"]["realised_share"] - 0.5) < 1e-6 and d["expected"]["learned_from"] == {"inputs": 1, "base_runs": 3, "superpage_runs": 3}'

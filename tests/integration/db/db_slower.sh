@@ -37,7 +37,7 @@ expect_match slower.directives "^# smalloc.directives/1 .* base_input=$input .* 
 expect_status 0 "$SMALLOC" db show ./app
 expect_match out 'user and system time: 1.01 s on base pages \(3 runs, 1.00 to 1.02\), 1.50 s with directives \(6 runs\): slower, put back to base pages$'
 expect_status 0 "$SMALLOC" apply -- ./app one
-expect_match err 'app: was slower than on base pages with this input: runs on them$'
+expect_match err 'app: directives made it slower than base pages with this input: it runs on base pages$'
 expect_match out "^$SUM huge_kib 0\$"
 SMALLOC_CONF=heap:guest,directives:slower.directives,validate:off expect_status 0 ./app one
 expect_match out "^$SUM huge_kib 0\$"

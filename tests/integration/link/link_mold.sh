@@ -17,7 +17,7 @@ entries() { # STATUS FILE: doctor's result
   expect_status 0 "$SMALLOC" doctor --json "$2"
   json_is out "[c['status'] for c in d['checks'] if c['name'] == 'program-entries'] == ['$1']"
 }
-unserved='^smalloc: warning: no decision of the compiler is heeded'
+unserved="^smalloc: warning: the compiler's decisions have no effect"
 
 # A linked library keeps the references open, also with dropped sections and in libraries.
 quietly "$CLANG" "${compile[@]}" -fuse-ld=mold -Wl,--gc-sections gather.c "${LINK_LIBRARY[@]}" -o linked
@@ -36,7 +36,7 @@ for verb in run "apply --directives none.directives"; do
   echo '# smalloc.directives/1' >none.directives
   # shellcheck disable=SC2086
   runs_right "$SMALLOC" $verb -- ./closed
-  expect_match err "$unserved \(.*closed\): .* mold [0-9.]+ closes them in executables"
+  expect_match err "$unserved \(.*closed\): .* mold [0-9.]+ does so in executables"
   [ "$(grep -c 'warning' err)" = 1 ] || fail "more than one line of warning"
 done
 cure=$("$SMALLOC" doctor --json ./closed |

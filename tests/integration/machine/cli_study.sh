@@ -122,7 +122,7 @@ expect_error 2 "'heap:nonsense' has a value that is not understood: heap is auto
 # No sample of the memory was taken in time: the page sizes are unknown.
 expect_status 0 "$SMALLOC" study --pages base -r 1 --interval 3600 -- true
 expect_match out '^true +base .* - *$'
-expect_match out '^-: the command ended before its memory was looked at'
+expect_match out '^-: the command ended before the first sample of its memory'
 # "auto" is the behaviour of smalloc run; the user's own settings stay.
 expect_status 0 env SMALLOC_CONF=promoter:calls "$SMALLOC" study --pages auto -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
 grep -qx 'promoter:calls,heap:auto' conf || fail "settings of auto: $(cat conf)"

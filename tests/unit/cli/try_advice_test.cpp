@@ -53,7 +53,8 @@ TEST(TryAdvice, LossMeansNothingToDo) {
 TEST(TryAdvice, NoDifferenceDependsOnWhatTheHeapGot) {
   TryFacts facts = facts_of(1.0, false);
   EXPECT_EQ(try_result(facts), TryResult::kSame);
-  EXPECT_EQ(first_step(facts), "nothing: superpages hold 90 MiB of 100 MiB, which changes nothing");
+  EXPECT_EQ(first_step(facts),
+            "nothing: superpages hold 90 MiB of 100 MiB, and that saves no measurable time");
   facts.heap_superpage_bytes = 10 * kMiB;
   EXPECT_TRUE(first_step(facts).starts_with("smalloc-cc -O2 ...   # recompile"));
   facts.has_sites = true;
