@@ -279,7 +279,7 @@ Finding ReferenceBenefit::judgeAnew(const LoopReference &Given, Repetitions Arou
   if (walksOnce(R)) {
     if (E.Whole)
       Out.Why =
-          "walked once through pointers in " + nestText(R) + ": nothing comes back to its pages";
+          "walked once through pointers in " + nestText(R) + ": its pages are not accessed again";
     return Out;
   }
   LoopNumbers Loops;
@@ -338,7 +338,7 @@ void ReferenceBenefit::judgeCounted(Evaluation &E, double Cost, Finding &Out) co
   Out.Why = motionText(E.R) + " in " + nestText(E.R) + ": " + missesText(Out.Misses) + ", spread " +
             pagesText(Out.Pages) + ", reach " + std::to_string(T.ReachPages) + " pages";
   if (Cost >= MinSavingCycles && !Out.pays())
-    Out.Why += "; superpages are missed as often";
+    Out.Why += "; superpages do not save these misses";
 }
 
 /// Completes \p Out for an object of any size.

@@ -18,9 +18,9 @@ void obeyDirectives(std::vector<SiteDecision> &Sites, const Options &O) {
     V.Flags &= ~SMALLOC_SITE_UNDECIDED;
     const std::string Benefit = (D->Pmb.empty() ? "?" : D->Pmb) + " % of the benefit";
     V.Why = (D->Rank == "0" ? "the profile does not choose it (" + Benefit
-                            : "the profile says so (rank " + (D->Rank.empty() ? "?" : D->Rank) +
-                                  ", " + Benefit) +
-            "); by itself the compiler: " + V.Why;
+                            : "the profile decides this site (rank " +
+                                  (D->Rank.empty() ? "?" : D->Rank) + ", " + Benefit) +
+            "); without the profile: " + V.Why;
     const std::string GivenUp = O.Use->givenUp(*D);
     if (!GivenUp.empty())
       V.Why = "given up: " + GivenUp + "; " + V.Why;

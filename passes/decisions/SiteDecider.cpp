@@ -254,7 +254,7 @@ void SiteDecider::chooseUndecided(SiteDecision &V, const Facts &Is) const {
   if (V.Pattern == SMALLOC_PATTERN_NONE)
     V.Pattern = SMALLOC_PATTERN_UNKNOWN;
   V.Confidence = std::min(V.Confidence, 30u);
-  V.Why += "; its pointer leaves the unit, so other units may: watched at run time";
+  V.Why += "; its pointer leaves the unit, so other units may walk it: watched at run time";
 }
 
 } // namespace smalloc

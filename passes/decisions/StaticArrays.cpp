@@ -122,7 +122,7 @@ decideStatics(Module &M, ArrayRef<LoopReference> References, const PointerOrigin
       V.MinBytes = 0;
       V.Why += "; superpages with static:on";
     } else if (!G->hasLocalLinkage()) {
-      V.Why += "; other units may";
+      V.Why += "; other units may walk it";
     }
     Result.push_back(std::move(V));
   }

@@ -179,10 +179,10 @@ std::string Directives::givenUp(const Directive &D) const {
 SmallVector<std::string, 2> Directives::complaints(StringRef DecidedFor) const {
   SmallVector<std::string, 2> All;
   if (BadLines)
-    All.push_back(
-        (Path + ":" + Twine(FirstBadLine) + ": " + Twine(BadLines) +
-         (BadLines == 1 ? " line is no directive" : " lines are no directives, this the first"))
-            .str());
+    All.push_back((Path + ":" + Twine(FirstBadLine) + ": " + Twine(BadLines) +
+                   (BadLines == 1 ? " line is not a directive"
+                                  : " lines are not directives, this is the first"))
+                      .str());
   if (!Machine.empty() && Machine != DecidedFor)
     All.push_back((Path + ": made for machine " + Machine + ", compiled for " + DecidedFor).str());
   if (WrongDigest)

@@ -118,9 +118,10 @@ static void emitNoBuiltinsRemark(Module &M, FunctionAnalysisManager &FAM) {
   if (const unsigned Calls = callsWithoutBuiltins(M))
     emitLeftAloneRemark(M, "NoBuiltins",
                         std::to_string(Calls) +
-                            (Calls == 1
-                                 ? " call of an allocation function that may be any function"
-                                 : " calls of allocation functions that may be any functions") +
+                            (Calls == 1 ? " call of a function with the name of an allocation "
+                                          "function, which may be another function"
+                                        : " calls of functions with the names of allocation "
+                                          "functions, which may be other functions") +
                             " without a C library (-ffreestanding)",
                         FAM);
 }

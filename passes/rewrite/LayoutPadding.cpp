@@ -179,13 +179,13 @@ PreservedAnalyses LayoutPaddingPass::run(Module &M, ModuleAnalysisManager &AM) {
     G.getDebugInfo(Debug);
     StringRef Obstacle = P.Obstacle;
     if (!G.hasLocalLinkage())
-      Obstacle = "other units see it";
+      Obstacle = "other units can access it";
     else if (!isa<ConstantAggregateZero, UndefValue>(G.getInitializer()))
       Obstacle = "it has an initial value";
     else if (G.hasSection() || G.isThreadLocal())
-      Obstacle = "it has a place of its own";
+      Obstacle = "it has its own section or is thread-local";
     else if (!Debug.empty())
-      Obstacle = "a debugger knows its layout (-g)";
+      Obstacle = "debug information describes its layout (-g)";
     const std::string Name = demangle(G.getName());
     const uint64_t Longer = RowBytes + LineBytes;
     auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(*P.At->getFunction());
@@ -195,7 +195,7 @@ PreservedAnalyses LayoutPaddingPass::run(Module &M, ModuleAnalysisManager &AM) {
                << "layout: rows of '" << NV("Array", Name) << "' are " << NV("RowBytes", RowBytes)
                << " bytes long, so that a column falls into the same cache sets on superpages; "
                   "rows of "
-               << NV("PaddedBytes", Longer) << " bytes would not: left as it is, since "
+               << NV("PaddedBytes", Longer) << " bytes would not: not padded, since "
                << NV("Obstacle", Obstacle);
       });
       continue;

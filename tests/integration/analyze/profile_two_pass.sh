@@ -95,7 +95,7 @@ fi
 } >odd.directives
 "$CLANG" "${plugin[@]}" -Werror -Wno-error=backend-plugin -Rpass-missed=smalloc -fplugin-arg-smalloc-profile-use=odd.directives -c app.c -o odd.o 2>remarks ||
   fail "$(cat remarks)"
-expect_match remarks 'remark: profile: odd.directives:[0-9]+: 1 line is no directive'
+expect_match remarks 'remark: profile: odd.directives:[0-9]+: 1 line is not a directive'
 expect_match remarks 'remark: profile: odd.directives: made for machine elsewhere, compiled for zen4'
 expect_match remarks 'remark: profile: odd.directives:[0-9]+: no site here has the id 0000000000000001 \(gone app.c:99\)'
 expect_no_match remarks '0000000000000002'

@@ -17,7 +17,7 @@
 // RUN: %clang -O2 -Rpass-missed=smalloc -c -o x.o -fplugin-arg-smalloc-profile-use=7 %s 2>&1 | FileCheck %s
 // RUN: printf '# smalloc.directives/1\tverdict=slower\r\n\t0000000000000001 page=2m rank=1 pmb=1.25 x=a#b held=1/2 #c\r\n   \n' >good
 // RUN: %clang -O2 -Rpass-missed=smalloc -c -o x.o -fplugin-arg-smalloc-profile-use=good %s 2>&1 | FileCheck --check-prefix=GOOD --allow-empty %s
-// CHECK: :2: 1 line is no directive
-// GOOD-NOT: no directive
+// CHECK: :2: 1 line is not a directive
+// GOOD-NOT: not a directive
 #include <stdlib.h>
 void *make(void) { return malloc(1 << 22); }

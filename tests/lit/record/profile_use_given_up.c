@@ -8,9 +8,9 @@
 // RUN: %clang -O2 -fplugin-arg-smalloc-profile-use=%t.stands -S -emit-llvm -o - -Rpass=smalloc %s 2>&1 | FileCheck --check-prefix=STANDS %s
 // RUN: %clang -O2 -fplugin-arg-smalloc-profile-use=%t.given_up -S -emit-llvm -o - -Rpass-missed=smalloc %s 2>&1 | FileCheck --check-prefix=HELD %s
 // RUN: %clang -O2 -fplugin-arg-smalloc-profile-use=%t.slower -S -emit-llvm -o - -Rpass-missed=smalloc %s 2>&1 | FileCheck --check-prefix=SLOWER %s
-// STANDS: the profile says so (rank 1, 50 % of the benefit)
+// STANDS: the profile decides this site (rank 1, 50 % of the benefit)
 // STANDS: .cell = {{.*}}{ i64, i64, i64 } { i64 {{[1-9][0-9]*}},
-// HELD: given up: it held in 1 of 3 runs; the profile says so (rank 1
+// HELD: given up: it held in 1 of 3 runs; the profile decides this site (rank 1
 // HELD: .cell = {{.*}}{ i64, i64, i64 } { i64 0,
 // SLOWER: given up: the program has been slower with superpages than without
 // SLOWER: .cell = {{.*}}{ i64, i64, i64 } { i64 0,

@@ -4,7 +4,7 @@
 // RUN: %remarks -ffreestanding %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %remarks -fno-builtin %s 2>&1 | FileCheck --check-prefix=NONE %s
 // CHECK-NOT: smalloc_v1
-// REMARK-COUNT-1: sites left alone: 2 calls of allocation functions that may be any functions without a C library (-ffreestanding)
+// REMARK-COUNT-1: sites left alone: 2 calls of functions with the names of allocation functions, which may be other functions without a C library (-ffreestanding)
 // REMARK-NOT: left alone
 // NONE-NOT: left alone
 typedef __SIZE_TYPE__ size_t;

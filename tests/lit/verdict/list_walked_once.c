@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: a list that is built, walked once and freed stays on base pages.
 // RUN: %remarks %s 2>&1 | FileCheck %s
-// CHECK: base pages: malloc of 48 bytes in 'main': walked once through pointers in the loop at line {{[0-9]+}}: nothing comes back to its pages
+// CHECK: base pages: malloc of 48 bytes in 'main': walked once through pointers in the loop at line {{[0-9]+}}: its pages are not accessed again
 // CHECK-NOT: superpages
 #include <stdlib.h>
 struct node {
