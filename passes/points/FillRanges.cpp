@@ -162,8 +162,8 @@ FillRange FillRanges::orderedRange(const LoopReference &R) const {
 }
 
 /// Extends the range by loops that load the pointer, the bounds or the strides anew in each
-/// iteration (KnownFields.h). The point stands before the outermost loop before which the fields can
-/// be loaded; the loops around it are in Around.
+/// iteration (KnownFields.h). The point stands before the outermost loop before which the fields
+/// can be loaded; the loops around it are in Around.
 FillRange FillRanges::extendedByFields(const FillRange &Known, const BasicBlock &Block,
                                        uint64_t Bytes) const {
   KnownFields Fields(F, SE, DT, LI);

@@ -5,8 +5,8 @@
 // iteration if the compiler cannot exclude that the stores change them. Examples are descriptors of
 // Fortran's allocatable components, and in C `for (x = 0; x < image->width; x++)
 // image->data[...] = ...`, if the elements have the type of the width or of char. A fill point only
-// gives advice, so it may rely on what is probable: a store of a number does not change a field that
-// is loaded beside it.
+// gives advice, so it may rely on what is probable: a store of a number does not change a field
+// that is loaded beside it.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_KNOWNFIELDS_H
 #define SMALLOC_PASSES_KNOWNFIELDS_H

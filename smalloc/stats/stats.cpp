@@ -25,7 +25,7 @@ constexpr unsigned kBusiest = 8; ///< sites in the table; JSON has all
 constexpr uint64_t kUnitsPerGigantic = 512;
 /// Time of a superpage's first touch if none was measured: a fifth of that of base pages.
 constexpr uint64_t kUsualTouchUs = 120;
-using Table = TextBuffer<4096>;
+using Table = TextBuffer<6144>;
 Table &row(Table &t, const char *name) { return t.put("smalloc: ").put(name).put(":").column(42); }
 
 uint64_t footprint_bytes() {
