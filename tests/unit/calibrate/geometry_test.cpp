@@ -435,7 +435,7 @@ TEST(Geometry, SaysThatSuperpagesAreNotToBeHad) {
   m.superpages = 0;
   const Geometry g = measure(m);
   EXPECT_EQ(entries(g, 1, 4096), 64);
-  EXPECT_THAT(g.unknown, testing::Contains(testing::HasSubstr("2 MiB: unknown (such pages")));
+  EXPECT_THAT(g.unknown, testing::Contains(testing::HasSubstr("2 MiB: unknown (no such pages")));
 }
 
 } // namespace
