@@ -28,9 +28,9 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Highest cost of the expressions of a point, in the units of TargetTransformInfo. It excludes
-/// divisions.
-constexpr unsigned Budget = 40;
+/// Highest cost of the expressions of a point, in the units of TargetTransformInfo: it excludes
+/// divisions. A point that runs only in the first iteration of outer loops may cost more.
+constexpr unsigned Budget = 40, BudgetOfFirst = 120;
 
 /// Most points of a unit: FreePoints, and one more per InstructionsPerPoint instructions; in a
 /// large unit, whose instructions are compiled for less each, twice FreePoints, and one more per
@@ -115,7 +115,8 @@ bool Points::computable(const FillRange &R, Instruction &At) {
     if (Part)
       All.push_back(Part);
   return all_of(All, [&](const SCEV *S) { return Expander.isSafeToExpandAt(S, &At); }) &&
-         !Expander.isHighCostExpansion(All, const_cast<Loop *>(R.Of), Budget,
+         !Expander.isHighCostExpansion(All, const_cast<Loop *>(R.Of),
+                                       R.Around.empty() ? Budget : BudgetOfFirst,
                                        &FAM.getResult<TargetIRAnalysis>(*In), &At);
 }
 

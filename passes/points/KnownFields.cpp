@@ -36,16 +36,19 @@ std::pair<Value *, int64_t> placeOf(Value *Pointer, const DataLayout &DL) {
   return {const_cast<Value *>(From), Distance.getSExtValue()};
 }
 
-/// True if the instruction may end the function, or free the memory of a field.
-bool mayEndOrFree(const Instruction &I) {
+/// True if the instruction may free the memory of a field.
+bool mayFree(const Instruction &I) {
   auto *Call = dyn_cast<CallBase>(&I);
-  return !isGuaranteedToTransferExecutionToSuccessor(&I) ||
-         (Call && !isa<IntrinsicInst>(Call) && !Call->hasFnAttr(Attribute::NoFree));
+  return Call && !isa<IntrinsicInst>(Call) && !Call->hasFnAttr(Attribute::NoFree);
 }
 
-/// True if the instruction may change a field of the structure that \p Of points to, or free it: it
-/// stores a pointer, writes to the structure, or calls a function that frees memory or writes more
-/// than the memory of its arguments.
+bool mayEndOrFree(const Instruction &I) {
+  return !isGuaranteedToTransferExecutionToSuccessor(&I) || mayFree(I);
+}
+
+/// True if the instruction may change a field of the structure that \p Of points to: it stores a
+/// pointer, writes to the structure, or calls a function that writes more than the memory of its
+/// arguments.
 bool mayChange(const Instruction &I, const Value *Of, const DataLayout &DL) {
   if (!I.mayWriteToMemory())
     return false;
@@ -54,7 +57,7 @@ bool mayChange(const Instruction &I, const Value *Of, const DataLayout &DL) {
     return Store->getValueOperand()->getType()->isPtrOrPtrVectorTy() ||
            IsIn(const_cast<Value *>(Store->getPointerOperand()));
   auto *Call = dyn_cast<CallBase>(&I);
-  return !Call || !Call->onlyAccessesInaccessibleMemOrArgMem() || mayEndOrFree(I) ||
+  return !Call || !Call->onlyAccessesInaccessibleMemOrArgMem() ||
          any_of(Call->args(), [&](const Use &Argument) {
            return Argument->getType()->isPointerTy() && IsIn(Argument);
          });
@@ -117,7 +120,7 @@ bool KnownFields::isKept(const Value *Of, const Loop &L) {
   return At->second = true;
 }
 
-KnownFields::Known &KnownFields::knownFor(const Field &Place) {
+KnownFields::Known &KnownFields::knownFor(const Field &Place, Value *V) {
   for (Known &Old : Fields)
     if (Old.Place.isSame(Place)) {
       for (LoadInst *Load : Place.Loads)
@@ -125,7 +128,7 @@ KnownFields::Known &KnownFields::knownFor(const Field &Place) {
           Old.Place.Loads.push_back(Load);
       return Old;
     }
-  return Fields.emplace_back(Known{Place, nullptr});
+  return Fields.emplace_back(Known{Place, V, nullptr});
 }
 
 /// True if \p V is the value of a field that the loop probably does not change.
@@ -133,7 +136,7 @@ bool KnownFields::isKnownField(Value *V, const Loop &L) {
   const std::optional<Field> Place = fieldBehind(V);
   if (!Place || !isKept(Place->Of, L))
     return false;
-  knownFor(*Place);
+  knownFor(*Place, V);
   return true;
 }
 
@@ -148,12 +151,12 @@ bool KnownFields::allKnown(const Loop &L, ArrayRef<const SCEV *> Parts, Value *B
             return false;
           if (!isKnownField(V, L))
             return true;
-          Known &Of = knownFor(*fieldBehind(V));
+          Known &Of = knownFor(*fieldBehind(V), V);
           if (!Of.Placeholder) {
             auto *Placeholder = new FreezeInst(PoisonValue::get(V->getType()), "",
                                                F.getEntryBlock().getFirstInsertionPt());
             Of.Placeholder = SE.getUnknown(Placeholder);
-            Values[Placeholder] = Unknown;
+            Values[Placeholder] = SE.getUnknown(Of.Value);
           }
           Placeholders[V] = Of.Placeholder;
           return false;
@@ -203,19 +206,19 @@ const SCEV *KnownFields::mostTripsOf(const Loop &L) {
 
 /// True if the loop's first iteration surely loads the field, if a load shortly before the loop
 /// does, or if the compiler knows that the memory is there.
-bool KnownFields::isReadableBefore(const Field &Place, const Loop &L) {
-  const BasicBlock *Before = L.getLoopPredecessor();
-  if (!Before || !DT.dominates(Place.Of, Before->getTerminator()))
+bool KnownFields::isReadableBefore(const Field &Place, const BasicBlock &Before,
+                                   const Loop &L) const {
+  if (!DT.dominates(Place.Of, Before.getTerminator()))
     return false;
   for (const LoadInst *Load : Place.Loads) {
-    if (isReadableAt(*Load, Before->getTerminator(), &DT))
+    if (isReadableAt(*Load, Before.getTerminator(), &DT))
       return true;
     if (Load->getParent() == L.getHeader() &&
         none_of(make_range(Load->getParent()->begin(), Load->getIterator()), mayEndOrFree))
       return true;
   }
   // Backwards over what surely runs before the loop.
-  const BasicBlock *Block = Before;
+  const BasicBlock *Block = &Before;
   for (unsigned Blocks = 0; Block && Blocks < MostBlocks; ++Blocks) {
     for (const Instruction &I : reverse(*Block)) {
       if (is_contained(Place.Loads, &I))
@@ -227,13 +230,19 @@ bool KnownFields::isReadableBefore(const Field &Place, const Loop &L) {
     if (!Around || Around->getHeader() != Block)
       Block = Block->getSinglePredecessor();
     else // earlier iterations run before, too
-      Block = isKept(Place.Of, *Around) ? Around->getLoopPredecessor() : nullptr;
+      Block = none_of(Around->blocks(), [](const BasicBlock *In) { return any_of(*In, mayFree); })
+                  ? Around->getLoopPredecessor()
+                  : nullptr;
   }
   return false;
 }
 
-bool KnownFields::areReadableBefore(const Loop &L) {
-  return all_of(Fields, [&](const Known &One) { return isReadableBefore(One.Place, L); });
+bool KnownFields::areReadableBefore(const Loop &L) const {
+  const BasicBlock *Before = L.getLoopPredecessor();
+  return Before && all_of(Fields, [&](const Known &One) {
+           return DT.dominates(One.Value, Before->getTerminator()) ||
+                  isReadableBefore(One.Place, *Before, L);
+         });
 }
 
 const SCEV *KnownFields::withPlaceholders(const SCEV *S) {

