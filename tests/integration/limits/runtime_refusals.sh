@@ -57,7 +57,7 @@ expect_status 0 ours ./t
 expect_no_match err warning
 status=0
 LD_PRELOAD=$LIB ./sandbox ./t >out 2>err || status=$?
-[ $status = 77 ] || { [ $status = 0 ] || fail "without madvise: status $status"; expect_match out '^done$'; one_line madvise 'refuses it \(a sandbox\?\); base pages are used'; }
+[ $status = 77 ] || { [ $status = 0 ] || fail "without madvise: status $status"; expect_match out '^done$'; one_line madvise 'refuses the call \(a sandbox\?\); base pages are used'; }
 (ulimit -v 1000000; LD_PRELOAD=$LIB ./t >out 2>err) || fail "without address space: status $?"
 one_line "ulimit -v" 'no address space for the superpage heaps'
 (ulimit -d 150000; LD_PRELOAD=$LIB ./t >out 2>err) || fail "ulimit -d: status $?"

@@ -58,7 +58,7 @@ expect_status 0 "$SMALLOC" trace show full.trace --json
 json_is out 'd["events"]["allocations"] > 1000'
 # The process was not killed: the rest of the trace shows that.
 expect_status 0 "$SMALLOC" analyze -q --no-db full.trace
-expect_match err 'truncated trace \(full.trace\): .*full disk'
+expect_match err 'truncated trace \(full.trace\): .*the disk was full'
 # A history that does not fit does not change the command's status either.
 status=0
 (ulimit -f 64 && "$SMALLOC" record -q -o limited.trace -- sh -c './busy 300000 >/dev/null; exit 7' >out 2>err) || status=$?
