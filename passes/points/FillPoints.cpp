@@ -114,7 +114,15 @@ bool Points::computable(const FillRange &R, Instruction &At) {
   for (const SCEV *Part : {R.Bytes, R.Pointers})
     if (Part)
       All.push_back(Part);
-  return all_of(All, [&](const SCEV *S) { return Expander.isSafeToExpandAt(S, &At); }) &&
+  // The expander would compute a step before its loop, also if it is loaded in the loop.
+  const auto IsBroken = [&](const SCEV *S) {
+    auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+    return Rec && !all_of(Rec->operands(), [&](const SCEV *Part) {
+             return SE->isLoopInvariant(Part, Rec->getLoop());
+           });
+  };
+  return none_of(All, [&](const SCEV *S) { return SCEVExprContains(S, IsBroken); }) &&
+         all_of(All, [&](const SCEV *S) { return Expander.isSafeToExpandAt(S, &At); }) &&
          !Expander.isHighCostExpansion(All, const_cast<Loop *>(R.Of),
                                        R.Around.empty() ? Budget : BudgetOfFirst,
                                        &FAM.getResult<TargetIRAnalysis>(*In), &At);

@@ -191,7 +191,7 @@ FillRange FillRanges::extendedByFields(const FillRange &Known, const BasicBlock 
   }
   for (const SCEV **Part : {&Last.Offset, &Last.Bytes, &Last.Written})
     *Part = Fields.withValues(*Part);
-  Last.Fields = Fields.values();
+  Last.Fields = Fields.valuesIn({Last.Offset, Last.Bytes, Last.Written});
   return Last;
 }
 

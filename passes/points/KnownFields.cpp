@@ -36,10 +36,17 @@ std::pair<Value *, int64_t> placeOf(Value *Pointer, const DataLayout &DL) {
   return {const_cast<Value *>(From), Distance.getSExtValue()};
 }
 
-/// True if the instruction may free the memory of a field.
+/// True if the memory of a field may be free behind the instruction: it frees memory, or waits for
+/// another thread that may do so.
 bool mayFree(const Instruction &I) {
+  if (I.isAtomic())
+    return true;
   auto *Call = dyn_cast<CallBase>(&I);
-  return Call && !isa<IntrinsicInst>(Call) && !Call->hasFnAttr(Attribute::NoFree);
+  if (!Call || Call->onlyAccessesInaccessibleMemory())
+    return false;
+  auto *Copy = dyn_cast<MemIntrinsic>(Call);
+  return Copy ? Copy->isVolatile()
+              : !Call->hasFnAttr(Attribute::NoFree) || !Call->hasFnAttr(Attribute::NoSync);
 }
 
 bool mayEndOrFree(const Instruction &I) {
@@ -63,6 +70,35 @@ bool mayChange(const Instruction &I, const Value *Of, const DataLayout &DL) {
          });
 }
 
+/// Puts the values of fields in the place of their placeholders.
+class FieldValues : public SCEVRewriteVisitor<FieldValues> {
+public:
+  FieldValues(ScalarEvolution &SE, const ValueToSCEVMapTy &Values)
+      : SCEVRewriteVisitor(SE), Values(Values) {}
+
+  const SCEV *visitUnknown(const SCEVUnknown *Unknown) {
+    const auto At = Values.find(Unknown->getValue());
+    return At == Values.end() ? static_cast<const SCEV *>(Unknown) : At->second;
+  }
+  /// A recurrence must not depend on what its own loop loads: {a,+,field} becomes
+  /// a + field * {0,+,1}.
+  const SCEV *visitAddRecExpr(const SCEVAddRecExpr *Rec) {
+    const SCEV *Start = visit(Rec->getStart());
+    if (!Rec->isAffine())
+      return Start; // a wrong place costs nothing but the advice
+    const SCEV *Step = visit(Rec->getStepRecurrence(SE));
+    if (Start == Rec->getStart() && Step == Rec->getStepRecurrence(SE))
+      return Rec;
+    Type *Wide = Step->getType();
+    const SCEV *Counter =
+        SE.getAddRecExpr(SE.getZero(Wide), SE.getOne(Wide), Rec->getLoop(), SCEV::FlagAnyWrap);
+    return SE.getAddExpr(Start, SE.getMulExpr(Step, Counter));
+  }
+
+private:
+  const ValueToSCEVMapTy &Values;
+};
+
 } // namespace
 
 bool Field::isSame(const Field &Other) const {
@@ -76,10 +112,11 @@ std::optional<Field> fieldBehind(Value *V) {
   for (size_t I = 0; I < Seen.size(); ++I) { // grows
     if (auto *Phi = dyn_cast<PHINode>(Seen[I])) {
       for (Value *From : Phi->incoming_values())
-        if (!is_contained(Seen, From))
+        if (!is_contained(Seen, From)) {
+          if (Seen.size() == MostValues)
+            return {};
           Seen.push_back(From);
-      if (Seen.size() > MostValues)
-        return {};
+        }
       continue;
     }
     auto *Load = dyn_cast<LoadInst>(Seen[I]);
@@ -88,6 +125,8 @@ std::optional<Field> fieldBehind(Value *V) {
     Field Here;
     std::tie(Here.Of, Here.Distance) = placeOf(Load->getPointerOperand(), Load->getDataLayout());
     Here.Loads = {Load};
+    if (Here.Of->getType() != Load->getPointerOperandType()) // of another address space
+      return {};
     if (!Found.Of)
       Found = Here;
     else if (!Found.isSame(Here))
@@ -100,9 +139,12 @@ std::optional<Field> fieldBehind(Value *V) {
 
 LoadInst *loadBefore(const Field &From, Instruction &At) {
   const LoadInst &Load = *From.Loads.front();
+  Align Least = Load.getAlign();
+  for (const LoadInst *Other : From.Loads)
+    Least = std::min(Least, Other->getAlign());
   IRBuilder<NoFolder> B(&At);
   Value *Place = From.Distance ? B.CreatePtrAdd(From.Of, B.getInt64(From.Distance)) : From.Of;
-  return B.CreateAlignedLoad(Load.getType(), Place, Load.getAlign());
+  return B.CreateAlignedLoad(Load.getType(), Place, Least);
 }
 
 /// True if the loop probably does not change the structure that \p Of points to.
@@ -168,7 +210,7 @@ bool KnownFields::allKnown(const Loop &L, ArrayRef<const SCEV *> Parts, Value *B
 const SCEV *KnownFields::mostTripsOf(const Loop &L) {
   const BasicBlock *Latch = L.getLoopLatch();
   auto *Test = dyn_cast_or_null<ICmpInst>(Latch ? conditionOf(Latch->getTerminator()) : nullptr);
-  if (!Test || !SE.isSCEVable(Test->getOperand(0)->getType()) ||
+  if (!Test || !L.isLoopExiting(Latch) || !SE.isSCEVable(Test->getOperand(0)->getType()) ||
       !Test->getOperand(0)->getType()->isIntegerTy())
     return nullptr;
   const SCEV *Counter = SE.getSCEV(Test->getOperand(0)), *End = SE.getSCEV(Test->getOperand(1));
@@ -249,15 +291,16 @@ const SCEV *KnownFields::withPlaceholders(const SCEV *S) {
   return widenedSums(SCEVParameterRewriter::rewrite(S, SE, Placeholders), SE);
 }
 
-const SCEV *KnownFields::withValues(const SCEV *S) {
-  return SCEVParameterRewriter::rewrite(S, SE, Values);
-}
+const SCEV *KnownFields::withValues(const SCEV *S) { return FieldValues(SE, Values).visit(S); }
 
-SmallVector<Value *, 4> KnownFields::values() const {
-  SmallVector<Value *, 4> All;
+SmallVector<Value *, 4> KnownFields::valuesIn(ArrayRef<const SCEV *> Parts) const {
+  SmallVector<Value *, 4> Used;
   for (const auto &[Placeholder, Of] : Values)
-    All.push_back(cast<SCEVUnknown>(Of)->getValue());
-  return All;
+    if (any_of(Parts, [&, Field = Of](const SCEV *Part) {
+          return SCEVExprContains(Part, [&](const SCEV *Leaf) { return Leaf == Field; });
+        }))
+      Used.push_back(cast<SCEVUnknown>(Of)->getValue());
+  return Used;
 }
 
 KnownFields::~KnownFields() {

@@ -71,8 +71,8 @@ public:
   /// Replaces the placeholders by values of the fields, which need not be known where the
   /// expression is used.
   const llvm::SCEV *withValues(const llvm::SCEV *S);
-  /// Returns the values that withValues() inserts, one for each placeholder.
-  llvm::SmallVector<llvm::Value *, 4> values() const;
+  /// Returns the values that withValues() has inserted in \p Parts.
+  llvm::SmallVector<llvm::Value *, 4> valuesIn(llvm::ArrayRef<const llvm::SCEV *> Parts) const;
 
 private:
   bool isKept(const llvm::Value *Of, const llvm::Loop &L);

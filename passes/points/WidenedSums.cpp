@@ -44,6 +44,10 @@ private:
 
 } // namespace
 
-const SCEV *widenedSums(const SCEV *S, ScalarEvolution &SE) { return Widening(SE).visit(S); }
+const SCEV *widenedSums(const SCEV *S, ScalarEvolution &SE) {
+  // extended() visits a part as often as the sum has it.
+  constexpr unsigned MostParts = 100;
+  return S->getExpressionSize() > MostParts ? S : Widening(SE).visit(S);
+}
 
 } // namespace smalloc

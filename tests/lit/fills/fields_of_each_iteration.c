@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Missing if this fails: elements of the type of the array's bounds, or of char, make the compiler load pointer, bounds and strides
 // anew in each iteration. The program announces these fills, too; not if the loop itself changes the fields.
-// RUN: %clang -O2 -fno-discard-value-names -S -emit-llvm -o - %s | FileCheck %s
-#include <stdlib.h>
+// RUN: %clang --target=x86_64-linux-gnu -O2 -fno-discard-value-names -S -emit-llvm -o - %s | FileCheck %s
+// RUN: %clang --target=x86_64-linux-gnu -O2 -flto=thin -S -emit-llvm -o - %s | opt -passes=verify -disable-output
+void free(void *);
 
 struct grid {
   int columns, rows;
@@ -109,4 +110,41 @@ void gone(struct image *m, void (*use)(int)) {
       free(m);
     use(y);
   }
+}
+// The outer loop cannot be reached over, so the point stands in it. It must not use what the loop loads before that.
+// CHECK-LABEL: define {{.*}}@calls(
+// CHECK-NOT: %smalloc.first
+// CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
+// CHECK: ret void
+void calls(struct image *m, void (*use)(int), int height) {
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < m->width; x++)
+      m->pixel[y * m->width + x] = x ^ y;
+    use(y);
+  }
+}
+// What another thread may have freed is not loaded again.
+// CHECK-LABEL: define {{.*}}@waits(
+// CHECK: load atomic
+// CHECK-NOT: load i32
+// CHECK: ret void
+void waits(struct image *m, _Atomic int *gone, unsigned char *pixel, const char *keeps, int rows) {
+  int width = m->width;
+  while (!*gone)
+    ;
+  for (int y = 0; y < rows; y++) {
+    for (int x = 0; x < width; x++)
+      pixel[y * width + x] = x ^ y;
+    if (keeps[y])
+      width = m->width;
+  }
+}
+// Another address space.
+// CHECK-LABEL: define {{.*}}@of_the_thread(
+// CHECK-NOT: @__smalloc_v1_large_fill(
+// CHECK: ret void
+void of_the_thread(struct image *m) {
+  struct image __seg_gs *g = (struct image __seg_gs *)m;
+  for (int x = 0; x < g->width; x++)
+    g->pixel[x] = x ^ 3;
 }
