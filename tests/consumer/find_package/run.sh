@@ -96,7 +96,7 @@ if [ -e "$LIBDIR/libsmalloc_feedback.so" ]; then
   set -- profiled/traces/smalloc.app_profiled.*.trace
   [[ $# = 1 && -s $1 ]] || fail "no trace: $(ls profiled/traces)"
   expect_status 0 "$BIN/smalloc" analyze "$1" --machine zen4 --seconds 0.001 -o profiled/app.directives
-  found ' page=2m .*main' <profiled/app.directives || fail "no site was chosen: $(cat profiled/app.directives)"
+  found ' page=2m .*part_sum' <profiled/app.directives || fail "no site was chosen: $(cat profiled/app.directives)"
   logged configure -B profiled -G Ninja "${clang[@]}" -DWITH_PROFILE=USE
   logged cmake --build profiled --target app_profiled
   decided_by_profile() {
