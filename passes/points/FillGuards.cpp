@@ -73,22 +73,6 @@ Function *largeFill(Module &M, const Names &Of) {
   return F;
 }
 
-/// Moves what only \p Cold uses out of \p From, the block that ends with the test.
-void sinkInto(BasicBlock &Cold, BasicBlock &From) {
-  bool Writes = false; // some instruction behind this one may write memory
-  for (Instruction &I : make_early_inc_range(reverse(From))) {
-    const auto *Load = dyn_cast<LoadInst>(&I);
-    const bool Stays = I.use_empty() || I.isTerminator() || I.isEHPad() || I.mayHaveSideEffects() ||
-                       isa<PHINode, AllocaInst>(I) || I.getType()->isTokenTy() ||
-                       (I.mayReadFromMemory() && (Writes || !Load || !Load->isSimple()));
-    if (!Stays && all_of(I.users(),
-                         [&](const User *U) { return cast<Instruction>(U)->getParent() == &Cold; }))
-      I.moveBefore(Cold, Cold.getFirstInsertionPt());
-    else
-      Writes |= I.mayWriteToMemory();
-  }
-}
-
 /// Returns the condition on which a point before an inner loop runs, and leaves it only the bytes
 /// of its first iteration; null if \p Call asks in each iteration.
 Value *takeFirstIteration(CallInst &Call, IRBuilder<> &B) {

@@ -183,7 +183,9 @@ bool KnownFields::isKnownField(Value *V, const Loop &L) {
 }
 
 bool KnownFields::allKnown(const Loop &L, ArrayRef<const SCEV *> Parts, Value *Base) {
-  if (Base && !L.isLoopInvariant(Base) && !isKnownField(Base, L))
+  // Those of inner loops, too: their placeholders look invariant.
+  if (!all_of(Fields, [&](const Known &One) { return isKept(One.Place.Of, L); }) ||
+      (Base && !L.isLoopInvariant(Base) && !isKnownField(Base, L)))
     return false;
   for (const SCEV *Part : Parts)
     if (SCEVExprContains(Part, [&](const SCEV *Leaf) {
@@ -198,7 +200,7 @@ bool KnownFields::allKnown(const Loop &L, ArrayRef<const SCEV *> Parts, Value *B
             auto *Placeholder = new FreezeInst(PoisonValue::get(V->getType()), "",
                                                F.getEntryBlock().getFirstInsertionPt());
             Of.Placeholder = SE.getUnknown(Placeholder);
-            Values[Placeholder] = SE.getUnknown(Of.Value);
+            Values[Placeholder] = SE.getUnknown(Of.Given);
           }
           Placeholders[V] = Of.Placeholder;
           return false;
@@ -282,7 +284,7 @@ bool KnownFields::isReadableBefore(const Field &Place, const BasicBlock &Before,
 bool KnownFields::areReadableBefore(const Loop &L) const {
   const BasicBlock *Before = L.getLoopPredecessor();
   return Before && all_of(Fields, [&](const Known &One) {
-           return DT.dominates(One.Value, Before->getTerminator()) ||
+           return DT.dominates(One.Given, Before->getTerminator()) ||
                   isReadableBefore(One.Place, *Before, L);
          });
 }
@@ -294,19 +296,23 @@ const SCEV *KnownFields::withPlaceholders(const SCEV *S) {
 const SCEV *KnownFields::withValues(const SCEV *S) { return FieldValues(SE, Values).visit(S); }
 
 SmallVector<Value *, 4> KnownFields::valuesIn(ArrayRef<const SCEV *> Parts) const {
-  SmallVector<Value *, 4> Used;
-  for (const auto &[Placeholder, Of] : Values)
-    if (any_of(Parts, [&, Field = Of](const SCEV *Part) {
-          return SCEVExprContains(Part, [&](const SCEV *Leaf) { return Leaf == Field; });
-        }))
-      Used.push_back(cast<SCEVUnknown>(Of)->getValue());
+  SmallVector<Value *, 4> Used; // in the order of Fields: the compiler's output must not vary
+  for (const Known &One : Fields) {
+    const auto IsValue = [&](const SCEV *Leaf) {
+      auto *Unknown = dyn_cast<SCEVUnknown>(Leaf);
+      return Unknown && Unknown->getValue() == One.Given;
+    };
+    if (One.Placeholder &&
+        any_of(Parts, [&](const SCEV *Part) { return SCEVExprContains(Part, IsValue); }))
+      Used.push_back(One.Given);
+  }
   return Used;
 }
 
 KnownFields::~KnownFields() {
-  for (const auto &[Placeholder, Value] : Values)
-    cast<Instruction>(const_cast<llvm::Value *>(static_cast<const llvm::Value *>(Placeholder)))
-        ->eraseFromParent();
+  for (const Known &One : Fields)
+    if (One.Placeholder)
+      cast<Instruction>(cast<SCEVUnknown>(One.Placeholder)->getValue())->eraseFromParent();
 }
 
 } // namespace smalloc

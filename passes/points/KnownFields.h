@@ -82,7 +82,7 @@ private:
 
   struct Known {
     Field Place;
-    llvm::Value *Value;                      ///< one of those that the field has in the function
+    llvm::Value *Given;                      ///< one of the values of the field in the function
     const llvm::SCEV *Placeholder = nullptr; ///< null: no expression has needed it
   };
   Known &knownFor(const Field &Place, llvm::Value *V);

@@ -30,16 +30,18 @@ CallingConv::ID keepsRegisters(const Module &M) {
                                                         : CallingConv::C;
 }
 
-void sink(Value *V, Instruction *Before, BasicBlock &From) {
-  SmallVector<Value *, 8> Wanted = {V};
-  while (!Wanted.empty()) {
-    auto *I = dyn_cast<Instruction>(Wanted.pop_back_val());
-    if (!I || I->getParent() != &From || !I->hasOneUse() || isa<PHINode>(I) || I->isEHPad() ||
-        I->mayReadOrWriteMemory() || I->mayHaveSideEffects())
-      continue;
-    I->moveBefore(*Before->getParent(), Before->getIterator());
-    Before = I;
-    append_range(Wanted, I->operands());
+void sinkInto(BasicBlock &Cold, BasicBlock &From) {
+  bool Writes = false; // some instruction behind this one may write memory
+  for (Instruction &I : make_early_inc_range(reverse(From))) {
+    const auto *Load = dyn_cast<LoadInst>(&I);
+    const bool Stays = I.use_empty() || I.isTerminator() || I.isEHPad() || I.mayHaveSideEffects() ||
+                       isa<PHINode, AllocaInst>(I) || I.getType()->isTokenTy() ||
+                       (I.mayReadFromMemory() && (Writes || !Load || !Load->isSimple()));
+    if (!Stays && all_of(I.users(),
+                         [&](const User *U) { return cast<Instruction>(U)->getParent() == &Cold; }))
+      I.moveBefore(Cold, Cold.getFirstInsertionPt());
+    else
+      Writes |= I.mayWriteToMemory();
   }
 }
 

@@ -22,9 +22,8 @@ llvm::Function *hiddenPoint(llvm::Module &M, llvm::StringRef Name, llvm::Functio
 /// has none.
 llvm::CallingConv::ID keepsRegisters(const llvm::Module &M);
 
-/// Moves \p V, and the operands that only it uses, from \p From, the block that ends with the test,
-/// to \p Before.
-void sink(llvm::Value *V, llvm::Instruction *Before, llvm::BasicBlock &From);
+/// Moves what only \p Cold uses out of \p From, the block that ends with the test.
+void sinkInto(llvm::BasicBlock &Cold, llvm::BasicBlock &From);
 
 /// Makes \p Thunk a declaration until PromotionGuardsPass runs: few units need its body in the end.
 void leaveToGuards(llvm::Function &Thunk);

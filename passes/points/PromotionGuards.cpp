@@ -190,9 +190,7 @@ bool isLarge(const CallInst *Call) {
 /// Counts the misses of \p Calls inline, in the block of \p Waits. Usually nothing else runs.
 /// Returns the place for the calls, which is reached when the count runs out. There the misses are
 /// added back, since the thunk counts them.
-Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBlock &From) {
-  for (CallInst *Call : Calls)
-    sink(Call->getArgOperand(1), Waits, From);
+Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits) {
   IRBuilder<> B(Waits);
   Value *Sum = Calls.front()->getArgOperand(1);
   for (CallInst *Call : drop_begin(Calls))
@@ -205,6 +203,13 @@ Instruction *countInLine(ArrayRef<CallInst *> Calls, Instruction *Waits, BasicBl
   Value *After = B.CreateAlignedLoad(B.getInt64Ty(), Left, Align(8));
   B.CreateAlignedStore(B.CreateAdd(After, Sum), Left, Align(8));
   return Ask;
+}
+
+/// Moves the calls, in order, before \p At, and with them what only they use in \p From.
+void moveCalls(ArrayRef<CallInst *> Calls, Instruction *At, BasicBlock &From) {
+  for (CallInst *Call : Calls)
+    Call->moveBefore(*At->getParent(), At->getIterator());
+  sinkInto(*At->getParent(), From);
 }
 
 /// Moves the calls of one block, in order, behind one test at the last of them. The block sees no
@@ -224,12 +229,10 @@ void guard(ArrayRef<CallInst *> Calls, Constant *Pending, Function *Waiting, boo
                                                 /*Unreachable=*/false, Unlikely);
   for (CallInst *Call : Calls)
     callInstead(*Call, *Waiting);
-  if (Counts && none_of(Calls, isLarge))
-    Cold = countInLine(Calls, Cold, *From);
-  for (CallInst *Call : Calls) {
-    Call->moveBefore(*Cold->getParent(), Cold->getIterator());
-    for (Value *Argument : Call->args())
-      sink(Argument, Call, *From);
+  moveCalls(Calls, Cold, *From);
+  if (Counts && none_of(Calls, isLarge)) {
+    BasicBlock *Counting = Cold->getParent();
+    moveCalls(Calls, countInLine(Calls, Cold), *Counting);
   }
 }
 

@@ -111,7 +111,7 @@ std::function<int()> declare_run(CLI::App &app) {
   app.add_option("--pages", options->pages, "What backs superpages: thp, hugetlb, 1g, mthp or base")
       ->type_name("KIND")
       ->check(choices({"thp", "hugetlb", "1g", "mthp", "base"}));
-  app.add_option("--budget", options->budget, "Most memory on superpages (512m, 10%)")
+  app.add_option("--budget", options->budget, "At most this much memory on superpages (512m, 10%)")
       ->type_name("SIZE")
       ->check(CLI::Validator(check_budget, ""));
   app.add_option("--directives", options->directives,

@@ -97,7 +97,7 @@ void nodes(struct node *n) {
   for (long i = 0; i < n->rows; i++, n = n->next)
     n->sum = i;
 }
-// The row's structure may be gone in the next iteration: nothing is loaded before the inner loop that it does not load itself.
+// The structure is freed in the last iteration, which the point must not reach over.
 // CHECK-LABEL: define {{.*}}@gone(
 // CHECK-NOT: %smalloc.first
 // CHECK: ret void
@@ -147,4 +147,15 @@ void of_the_thread(struct image *m) {
   struct image __seg_gs *g = (struct image __seg_gs *)m;
   for (int x = 0; x < g->width; x++)
     g->pixel[x] = x ^ 3;
+}
+// Each row is shorter: the outer loop changes the bound of the inner one.
+// CHECK-LABEL: define {{.*}}@shorter_rows(
+// CHECK-NOT: %smalloc.first
+// CHECK: ret void
+void shorter_rows(struct image *m, int height) {
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < m->width; x++)
+      m->pixel[y * 4096 + x] = x ^ y;
+    m->width--;
+  }
 }
