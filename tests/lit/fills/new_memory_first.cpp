@@ -7,7 +7,7 @@
 // CHECK: ret ptr
 // CHECK-LABEL: define {{.*}}@_ZSt16__introsort_loop
 // CHECK-NOT: call preserve_mostcc void @__smalloc_v1_large_fill(
-// CHECK: ret void
+// CHECK: {{^[}]$}}
 // CHECK-LABEL: define internal {{.*}}11_State_impl{{.*}}_M_runEv
 // CHECK: call preserve_mostcc void @__smalloc_v1_large_fill(
 #include <algorithm>
