@@ -287,7 +287,8 @@ CLI::Validator number_between(double least, double most, const std::string &want
 
 // Declares the options of what is evaluated, and by which rules it is chosen.
 void declare_choice(CLI::App &app, const std::shared_ptr<AnalyzeOptions> &options) {
-  app.add_option("--budget", options->budget, "Choose at most this much memory for superpages (64m, 2g)")
+  app.add_option("--budget", options->budget,
+                 "Choose at most this much memory for superpages (64m, 2g)")
       ->type_name("SIZE");
   app.add_option("--pages", options->pages,
                  "Page sizes to decide between, besides base pages: 2m, or a list of 64k, 2m and "
