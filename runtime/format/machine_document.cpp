@@ -90,7 +90,7 @@ MachineProfile profile_of_preset(const struct smalloc_machine &preset) {
     p.vendor = vendors[preset.vendor];
   if (preset.vendor == SMALLOC_VENDOR_AMD || preset.vendor == SMALLOC_VENDOR_INTEL) {
     p.family = preset.family;
-    p.model = preset.model_low;
+    p.model = preset.models[0].low;
   }
   p.base_page_bytes = preset.base_page_bytes;
   add_preset_level(p.tlb, 1, preset.base_page_bytes, preset.l1, false);

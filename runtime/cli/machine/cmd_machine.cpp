@@ -32,7 +32,7 @@ int list_machines(const MachineOptions &options) {
   const auto thresholds = parse_thresholds(options.output);
   const std::string native = smalloc_machine_native()->name;
   Json machines = Json::array();
-  std::set<std::string> seen; // skips further model ranges of a preset
+  std::set<std::string> seen; // skips further processors of a preset
   for (const struct smalloc_machine &preset : smalloc_machine_presets) {
     if (!seen.insert(preset.name).second)
       continue;

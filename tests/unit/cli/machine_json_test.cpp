@@ -102,9 +102,11 @@ TEST(MachinePresets, AreChosenByTheProcessorsOwnNumbers) {
 // A range that begins inside another range and comes after it in the table would never be found.
 TEST(MachinePresets, AreAllReachable) {
   for (const struct smalloc_machine &preset : smalloc_machine_presets) {
-    if (preset.model_low <= preset.model_high && preset.vendor != SMALLOC_VENDOR_NONE) {
-      EXPECT_EQ(smalloc_machine_by_cpu(preset.vendor, preset.family, preset.model_high), &preset)
-          << preset.name;
+    for (const struct smalloc_model_range &models : preset.models) {
+      if (models.high) {
+        EXPECT_EQ(smalloc_machine_by_cpu(preset.vendor, preset.family, models.high), &preset)
+            << preset.name;
+      }
     }
     EXPECT_STREQ(smalloc_machine_by_name(preset.name)->name, preset.name);
     for (const struct smalloc_tlb_level &level : {preset.l1, preset.l2}) {
