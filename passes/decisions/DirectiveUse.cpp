@@ -2,10 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/DirectiveUse.h"
+#include "smalloc/directive.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
 namespace smalloc {
+
+/// Returns the PMB without zeros at its end.
+static std::string pmbText(const Directive &D) {
+  const double Percent = static_cast<double>(D.pmb_thousandths) / 1000;
+  return D.has_pmb ? formatv("{0}", llvm::format("%g", Percent)).str() : "?";
+}
 
 void obeyDirectives(std::vector<SiteDecision> &Sites, const Options &O) {
   if (!O.Use || O.Heap == SMALLOC_HEAP_OFF)
@@ -16,23 +26,24 @@ void obeyDirectives(std::vector<SiteDecision> &Sites, const Options &O) {
       continue;
     V.DecidedBy = SMALLOC_BY_PROFILE;
     V.Flags &= ~SMALLOC_SITE_UNDECIDED;
-    const std::string Benefit = (D->Pmb.empty() ? "?" : D->Pmb) + " % of the benefit";
-    V.Why = (D->Rank == "0" ? "the profile does not choose it (" + Benefit
-                            : "the profile decides this site (rank " +
-                                  (D->Rank.empty() ? "?" : D->Rank) + ", " + Benefit) +
-            "); without the profile: " + V.Why;
+    const std::string Benefit = pmbText(*D) + " % of the benefit";
+    V.Why =
+        (D->has_rank && D->rank == 0 ? "the profile does not choose it (" + Benefit
+                                     : "the profile decides this site (rank " +
+                                           (D->has_rank ? utostr(D->rank) : "?") + ", " + Benefit) +
+        "); without the profile: " + V.Why;
     const std::string GivenUp = O.Use->givenUp(*D);
     if (!GivenUp.empty())
       V.Why = "given up: " + GivenUp + "; " + V.Why;
-    if (D->PageShift == BaseShift || !GivenUp.empty()) {
+    if (D->page_shift == BaseShift || !GivenUp.empty()) {
       V.Decision = SMALLOC_DECISION_BASE;
       V.MinBytes = SMALLOC_UNKNOWN;
       continue;
     }
     V.Flags |= SMALLOC_SITE_REWRITTEN;
-    V.Worth = D->worth();
-    V.PageShift = D->PageShift;
-    if (D->PageShift == MediumShift) { // no heap of small objects has medium pages
+    V.Worth = smalloc_directive_worth(D->has_pmb, D->pmb_thousandths, D->superpages);
+    V.PageShift = D->page_shift;
+    if (D->page_shift == MediumShift) { // no heap of small objects has medium pages
       V.Decision = SMALLOC_DECISION_RUNTIME;
       V.MinBytes = uint64_t(1) << SuperpageShift;
       V.Flags &= ~SMALLOC_SITE_SMALL;

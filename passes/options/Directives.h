@@ -9,12 +9,16 @@
 #ifndef SMALLOC_PASSES_DIRECTIVES_H
 #define SMALLOC_PASSES_DIRECTIVES_H
 
+#include "smalloc/agent/directive_line.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace llvm {
@@ -22,18 +26,6 @@ class Module;
 }
 
 namespace smalloc {
-
-struct Directive {
-  unsigned PageShift = 0; ///< base-2 logarithm of the page size; 12: the program's malloc
-  unsigned Line = 0;
-  /// The directive kept its promise in Held of the Validated runs that were examined.
-  uint64_t Held = 0, Validated = 0;
-  uint64_t Superpages = 0;
-  std::string Rank, Pmb, Comment;
-
-  /// Returns the value of smalloc_site::worth for the site.
-  uint32_t worth() const;
-};
 
 class Directives {
 public:
@@ -60,13 +52,17 @@ public:
                                  llvm::function_ref<bool(uint64_t)> HasSite) const;
 
 private:
-  bool parse(llvm::StringRef Line, unsigned Number);
+  struct Entry {
+    Directive Parsed;
+    unsigned Line;
+  };
 
   std::string Path, Machine;
+  std::unique_ptr<llvm::MemoryBuffer> Contents; ///< holds the directives' comments
   bool WrongDigest = false, Slower = false;
   unsigned BadLines = 0, FirstBadLine = 0;
-  std::map<std::pair<uint64_t, uint64_t>, Directive>
-      Entries; ///< key: id and hash of the context; hash 0: any context
+  /// Key: id, whether the directive is for one inline chain, and the chain's hash.
+  std::map<std::tuple<uint64_t, bool, uint64_t>, Entry> Entries;
 };
 
 } // namespace smalloc

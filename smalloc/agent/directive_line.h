@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // directive_line.h parses a line of a directives file (docs/reference.md), for the allocator,
-// which reads a foreign file before the program starts, and for the command. It allocates nothing.
+// which reads a foreign file before the program starts, for the command and for the compiler. It
+// allocates nothing.
 //
 // Example, a single line in the file:
 //   0123456789abcdef[/context] page=2m rank=1 pmb=87.5 superpages=512 numa=- held=2/3
@@ -26,6 +27,7 @@ struct Directive {
   bool has_context = false;
   unsigned page_shift = 0; ///< 12: the program's malloc; 16, 21, 30
   uint64_t rank = 0, superpages = 0;
+  bool has_rank = false;
   uint64_t pmb_thousandths = 0; ///< thousandths of a percent
   bool has_pmb = false; ///< without one the line always applies, whatever else wants superpages
   uint64_t held = 0, validated = 0; ///< runs in which it held, and runs that were validated
@@ -142,7 +144,7 @@ inline bool take_field(Text &t, Directive &d) {
   if (take_word(t, "page="))
     good = take_page(t, d.page_shift);
   else if (take_word(t, "rank="))
-    good = take_decimal(t, 0, d.rank);
+    good = d.has_rank = take_decimal(t, 0, d.rank);
   else if (take_word(t, "pmb="))
     good = d.has_pmb = take_decimal(t, 3, d.pmb_thousandths);
   else if (take_word(t, "superpages="))
