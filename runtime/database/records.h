@@ -105,13 +105,11 @@ struct Analysis {
   int64_t created_ns = 0, traces = 0;
   double accesses = 0, seconds = 0, cycles_base = 0, saved_all = 0, saved_joint = 0;
   /// Predicted saving of one run by what directives reach, before runs have taught anything
-  /// (realisation.h). Nothing: stored by a version before 3.
+  /// (realisation.h).
   std::optional<double> saved_seconds;
-  /// TLB misses predicted for one run: all on base pages, and with what directives reach. Nothing:
-  /// stored by a version before 5.
+  /// TLB misses predicted for one run: all on base pages, and with what directives reach.
   std::optional<double> tlb_misses_base, tlb_misses_directed;
   /// Page faults likewise; and seconds of a superpage's first touch, by the machine profile.
-  /// Nothing: stored by a version before 6.
   std::optional<double> page_faults_base, page_faults_directed, touch_seconds;
   bool significant = false;
   int64_t superpages_chosen = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// schema.h defines the tables of the history, and upgrades a database of an earlier version. It
-// goes step by step, each step in one transaction, so that a database is always of exactly one
-// version. Steps are only ever added.
+// schema.h defines the tables of the history. A database of another version is refused, since a
+// newer one may have other columns, and no released version wrote an older one.
 #pragma once
 
 #include "runtime/database/connection.h"
@@ -11,17 +10,9 @@ namespace smalloc::database {
 
 inline constexpr int64_t kSchemaVersion = 7;
 
-// Returns the statements that lead from version - 1 to version; @ID stands for the system's
-// identity column.
-std::vector<std::string> statements_of_step(int64_t version);
-
-// Upgrades the database. Throws DatabaseError for a database of a later version, and for an earlier
-// one that may not be written to.
-void bring_up_to_date(Connection &connection, Access access);
-
 // Opens a file (created if absent, with its folder, readable by its owner alone), or
-// postgresql://... Afterwards the schema is of the current version. kReadOnly: the database has to
-// exist, and stays as it is. Throws DatabaseError.
+// postgresql://... Creates the tables in an empty database. kReadOnly: the database has to exist,
+// and stays as it is. Throws DatabaseError, also for a database of another version.
 std::unique_ptr<Connection> open_database(const std::string &location, Access access);
 
 } // namespace smalloc::database

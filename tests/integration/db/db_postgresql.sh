@@ -67,7 +67,7 @@ for w in 1 2 3 4; do wait "${pids[w]}" || fail "writer $w failed"; done
 [ "$(sql "SELECT count(*) FROM smalloc.runs WHERE program = 'bb'")" = 80 ] || fail "runs are lost"
 expect_status 0 "$SMALLOC" db prune --db "$db" --older-than 1h --keep 5 --json
 json_is out 'd["removed"]["runs"] >= 75'
-# A later version, and a server that is not there.
+# Another version, and a server that is not there.
 sql 'UPDATE smalloc.schema_version SET version = 999' >/dev/null
 expect_error 1 'it has version 999' "$SMALLOC" db list --db "$db"
 expect_error 1 'cannot use the history \(postgresql://tester:\.\.\.@/history\?host=/nosuch\)' "$SMALLOC" db list --db 'postgresql://tester:secret@/history?host=/nosuch'

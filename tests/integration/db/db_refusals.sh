@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A history that is damaged, of a later version, of another program, or read-only: a clear error,
+# A history that is damaged, of another version, of another program, or read-only: a clear error,
 # exit status 1, and unchanged bytes.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
@@ -35,7 +35,7 @@ newer = sqlite3.connect("newer.db"); newer.execute("CREATE TABLE runs (id)")
 newer.execute("PRAGMA application_id = 0x736d616c"); newer.execute("PRAGMA user_version = 999"); newer.commit()
 mail = sqlite3.connect("mail.db"); mail.execute("CREATE TABLE mail (subject TEXT)"); mail.commit()
 PY
-refused newer.db 'it has version 999, and this command knows versions up to' "$SMALLOC" db list --db newer.db
+refused newer.db 'it has version 999, and this command knows only version' "$SMALLOC" db list --db newer.db
 refused mail.db 'it is the database of another program' "$SMALLOC" db list --db mail.db
 expect_error 1 'there is no such file' "$SMALLOC" db list --db nosuch.db
 [ ! -e nosuch.db ] || fail "looking made it"
