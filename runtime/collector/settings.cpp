@@ -7,6 +7,7 @@
 #include "runtime/collector/image_names.h"
 #include "runtime/trace/region_sample.h"
 #include "smalloc/base/fnv.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/text.h"
 #include "smalloc/files/quiet_file.h"
 #include "smalloc/process/loaded_objects.h"
@@ -45,10 +46,8 @@ void say_bad_value(const char *key, const char *value, const char *wanted) {
 
 // Returns 0 if `text` is no number from 1 to kMostSampledRegions.
 uint64_t parse_count(const char *text) {
-  uint64_t value = 0;
-  for (; *text >= '0' && *text <= '9' && value <= kMostSampledRegions; text++)
-    value = value * 10 + static_cast<uint64_t>(*text - '0');
-  return *text == 0 && value <= kMostSampledRegions ? value : 0;
+  uint64_t value;
+  return parse_number(Text(text), value) && value <= kMostSampledRegions ? value : 0;
 }
 
 } // namespace

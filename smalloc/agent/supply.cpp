@@ -5,6 +5,7 @@
 // Too high a guess costs a fallback to base pages; too low a guess leaves a deferred site to
 // migration.
 #include "smalloc/agent/supply.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
 
@@ -12,14 +13,6 @@ namespace smalloc {
 namespace {
 
 constexpr unsigned kSuperpageOrder = 9;
-
-uint64_t number_at(const char *&c) {
-  uint64_t value = 0;
-  for (; *c >= '0' && *c <= '9'; c++)
-    if (value < UINT64_MAX / 10 - 9)
-      value = value * 10 + static_cast<uint64_t>(*c - '0');
-  return value;
-}
 
 /// Returns the kB after "Name:" in /proc/meminfo, as superpages.
 uint64_t meminfo(const char *text, const char *name) {
@@ -31,7 +24,7 @@ uint64_t meminfo(const char *text, const char *name) {
     const char *c = line + n + 1;
     while (*c == ' ')
       c++;
-    return number_at(c) / (kSuperpageBytes / 1024);
+    return take_number(c) / (kSuperpageBytes / 1024);
   }
   return 0;
 }
@@ -61,7 +54,7 @@ uint64_t blocks_in_buddyinfo(const char *text) {
           c++;
         if (*c < '0' || *c > '9')
           break;
-        const uint64_t count = number_at(c);
+        const uint64_t count = take_number(c);
         if (order >= kSuperpageOrder && count < uint64_t{1} << 32)
           blocks += count << (order - kSuperpageOrder);
       }

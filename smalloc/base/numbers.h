@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// numbers.h parses the numbers of settings: decimal digits only, and sizes with an IEC suffix k, m,
-// g or t. It allocates nothing and ignores the locale.
+// numbers.h parses the numbers of settings and of the kernel's files: decimal digits only, and
+// sizes with an IEC suffix k, m, g or t. It allocates nothing and ignores the locale.
 #ifndef SMALLOC_BASE_NUMBERS_H
 #define SMALLOC_BASE_NUMBERS_H
 
 #include "smalloc/base/text.h"
 
 namespace smalloc {
+
+/// Returns the decimal number at `at`, 0 if there is none, and moves `at` behind it. Leaves out
+/// digits that would overflow.
+inline uint64_t take_number(const char *&at) {
+  uint64_t value = 0;
+  for (; *at >= '0' && *at <= '9'; at++)
+    if (value <= (UINT64_MAX - 9) / 10)
+      value = value * 10 + static_cast<uint64_t>(*at - '0');
+  return value;
+}
 
 /// Parses `value` as a decimal number. Returns false if it is not a number or overflows.
 inline bool parse_number(Text value, uint64_t &number) {

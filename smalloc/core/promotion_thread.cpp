@@ -8,6 +8,7 @@
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/helper_thread.h"
 #include "smalloc/include/smalloc/site.h"
@@ -146,11 +147,9 @@ bool is_alone() {
   if (!at || at[1] != ' ')
     return false;
   const char state = at[2];
-  unsigned threads = 0;
   for (unsigned field = 2; *at && field < 20; at++)
     field += *at == ' ';
-  for (; *at >= '0' && *at <= '9'; at++)
-    threads = threads * 10 + static_cast<unsigned>(*at - '0');
+  const uint64_t threads = take_number(at);
   return threads == 1 || (threads == 2 && state == 'Z');
 }
 

@@ -6,6 +6,7 @@
 // and not at the reservation.
 #include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/start_stderr.h"
 #include "smalloc/files/uncancelled.h"
@@ -418,10 +419,8 @@ uint64_t number_in_file(const OsHooks &os, const char *path, uint64_t fallback) 
   char text[64];
   if (os.read_file(path, text, sizeof text) <= 0 || text[0] < '0' || text[0] > '9')
     return fallback;
-  uint64_t value = 0;
-  for (const char *c = text; *c >= '0' && *c <= '9'; c++)
-    value = value * 10 + static_cast<uint64_t>(*c - '0');
-  return value;
+  const char *at = text;
+  return take_number(at);
 }
 
 } // namespace smalloc

@@ -5,6 +5,7 @@
 // tightest limit on the way up to the root. Memory that the cgroup could drop at once (inactive
 // file pages) counts as room.
 #include "smalloc/pages/budget.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/text.h"
 #include "smalloc/process/process_memory.h"
 
@@ -20,10 +21,8 @@ uint64_t field(const char *text, const char *name) {
     line += *line == '\n';
     if (strncmp(line, name, n) != 0 || line[n] != ' ')
       continue;
-    uint64_t value = 0;
-    for (const char *c = line + n + 1; *c >= '0' && *c <= '9'; c++)
-      value = value * 10 + static_cast<uint64_t>(*c - '0');
-    return value;
+    line += n + 1;
+    return take_number(line);
   }
   return 0;
 }
@@ -152,10 +151,7 @@ uint64_t Budget::resident_bytes() const {
   if (os_->read_file(statm_, text, sizeof text) <= 0)
     return 0;
   const char *second = strchr(text, ' ');
-  uint64_t pages = 0;
-  for (const char *c = second ? second + 1 : ""; *c >= '0' && *c <= '9'; c++)
-    pages = pages * 10 + static_cast<uint64_t>(*c - '0');
-  return pages * kBasePageBytes;
+  return second ? take_number(++second) * kBasePageBytes : 0;
 }
 
 Budget::Answer Budget::allows(uint64_t wanted, uint64_t added, bool fresh) {

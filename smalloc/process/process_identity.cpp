@@ -6,6 +6,7 @@
 #include "smalloc/process/process_identity.h"
 #include "smalloc/base/fnv.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/text.h"
 #include "smalloc/files/uncancelled.h"
 
@@ -127,10 +128,7 @@ uint64_t start_ticks(uint64_t pid) {
       return 0;
     c++;
   }
-  uint64_t value = 0;
-  for (; *c >= '0' && *c <= '9'; c++)
-    value = value * 10 + static_cast<uint64_t>(*c - '0');
-  return value;
+  return take_number(c);
 }
 
 bool is_alive(uint64_t pid, uint64_t started) {

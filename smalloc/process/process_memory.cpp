@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "smalloc/process/process_memory.h"
+#include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
 
 #include <atomic>
@@ -15,8 +16,7 @@ ProcessMemory process_memory(const OsHooks &os) {
   uint64_t pages[6] = {}; // size, resident, shared, text, libraries, data
   const char *at = text;
   for (uint64_t &number : pages) {
-    for (; *at >= '0' && *at <= '9'; at++)
-      number = number * 10 + static_cast<uint64_t>(*at - '0');
+    number = take_number(at);
     at += *at == ' ';
   }
   const uint64_t anonymous = pages[1] - min_of(pages[1], pages[2]);
@@ -34,9 +34,7 @@ uint64_t system_memory_bytes() {
     const char *at = text + 9;
     while (*at == ' ')
       at++;
-    for (; *at >= '0' && *at <= '9'; at++)
-      bytes = bytes * 10 + static_cast<uint64_t>(*at - '0');
-    bytes *= 1024;
+    bytes = take_number(at) * 1024;
   }
   if (!bytes)
     bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
