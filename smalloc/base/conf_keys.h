@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// conf_keys.h splits SMALLOC_CONF="key:value,key:value" into its items. libsmalloc reads all
-// keys (config/options.h), its other libraries only their own.
+// conf_keys.h splits SMALLOC_CONF="key:value,key:value" into its items, and parses values that are
+// no numbers. libsmalloc reads all keys (config/options.h), its other libraries only their own.
 #ifndef SMALLOC_BASE_CONF_KEYS_H
 #define SMALLOC_BASE_CONF_KEYS_H
 
@@ -25,6 +25,24 @@ template <class Visit> void for_each_key(Text conf, Visit visit) {
             Text(conf.data + value, end - value));
     start = end + 1;
   }
+}
+
+/// Parses the value of a switch. Leaves `on` as it is if `value` is none.
+inline bool parse_switch(Text value, bool &on) {
+  const bool is_on = value.is("on") || value.is("true") || value.is("1");
+  if (!is_on && !value.is("off") && !value.is("false") && !value.is("0"))
+    return false;
+  on = is_on;
+  return true;
+}
+
+/// Copies a path or a name. Returns false if it is empty or too long.
+template <size_t kCapacity> bool parse_name(Text value, char (&name)[kCapacity]) {
+  if (value.size == 0 || value.size >= kCapacity)
+    return false;
+  memcpy(name, value.data, value.size);
+  name[value.size] = 0;
+  return true;
 }
 
 } // namespace smalloc

@@ -50,5 +50,14 @@ inline bool parse_bytes(Text value, uint64_t &bytes) {
   return true;
 }
 
+/// Parses a size from `least` to `most`. Leaves `bytes` as it is if `value` is none.
+inline bool parse_bytes_between(Text value, uint64_t least, uint64_t most, uint64_t &bytes) {
+  uint64_t number;
+  if (!parse_bytes(value, number) || number < least || number > most)
+    return false;
+  bytes = number;
+  return true;
+}
+
 } // namespace smalloc
 #endif

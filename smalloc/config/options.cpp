@@ -10,16 +10,6 @@ namespace {
 
 using Line = TextBuffer<512>;
 
-bool parse_switch(Text value, bool &on) {
-  if (value.is("on") || value.is("true") || value.is("1"))
-    on = true;
-  else if (value.is("off") || value.is("false") || value.is("0"))
-    on = false;
-  else
-    return false;
-  return true;
-}
-
 constexpr uint64_t kMostSamples = 1u << 20; ///< the same as in runtime/trace/region_sample.h
 /// Half of any machine's address space: a larger size is a typing error.
 constexpr uint64_t kMostBytes = uint64_t{64} << 40;
@@ -27,14 +17,6 @@ constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; f
                                                              // heap:off
 constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // the same as in
                                                              // Runtime::start_region()
-
-bool parse_bytes_between(Text v, uint64_t least, uint64_t most, uint64_t &bytes) {
-  uint64_t n;
-  if (!parse_bytes(v, n) || n < least || n > most)
-    return false;
-  bytes = n;
-  return true;
-}
 
 bool set_heap(Text v, Options &o) {
   if (v.is("auto"))
@@ -147,20 +129,13 @@ bool set_cycles(Text v, unsigned &cycles) {
   cycles = static_cast<unsigned>(n);
   return true;
 }
-template <size_t kCapacity> bool set_path(Text v, char (&path)[kCapacity]) {
-  if (v.size == 0 || v.size >= sizeof path)
-    return false;
-  memcpy(path, v.data, v.size);
-  path[v.size] = 0;
-  return true;
-}
 /// Sets a path in which every % begins a pattern that file_name.cpp expands. A mistyped pattern
 /// would stay as it is, and all processes would share the file.
 template <size_t kCapacity> bool set_pattern(Text v, char (&path)[kCapacity]) {
   for (size_t i = 0; i < v.size; i++)
     if (v.data[i] == '%' && (++i == v.size || !memchr("phr%", v.data[i], 4)))
       return false;
-  return set_path(v, path);
+  return parse_name(v, path);
 }
 
 /// True for KIND/TYPE/CONFIG/CONFIG1/PRECISE/PERIOD, hexadecimal except KIND. Only the recorder
@@ -209,14 +184,15 @@ const Key kKeys[] = {
      },
      "256m to 64t, such as 64g"},
     {"stats", set_stats, "off, or exit, json, jemalloc, sites with + between them"},
-    {"directives", [](Text v, Options &o) { return set_path(v, o.directives); }, kPath},
+    {"directives", [](Text v, Options &o) { return parse_name(v, o.directives); }, kPath},
     {"validate",
      [](Text v, Options &o) {
        o.validate_given = parse_switch(v, o.validate);
        return o.validate_given;
      },
      kSwitch},
-    {"input", [](Text v, Options &o) { return set_path(v, o.input); }, "a name of 1 to 127 bytes"},
+    {"input", [](Text v, Options &o) { return parse_name(v, o.input); },
+     "a name of 1 to 127 bytes"},
     {"trace",
      [](Text v, Options &o) {
        o.trace = v.size > 0 && !v.is("off");
@@ -242,7 +218,7 @@ const Key kKeys[] = {
     {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},
     {"stack", [](Text v, Options &o) { return parse_switch(v, o.stack_on_superpages); }, kSwitch},
     {"stats_file", [](Text v, Options &o) { return set_pattern(v, o.stats_file); }, kPattern},
-    {"sysfs", [](Text v, Options &o) { return set_path(v, o.sysfs); }, kPath},
+    {"sysfs", [](Text v, Options &o) { return parse_name(v, o.sysfs); }, kPath},
 };
 
 /// Returns Levenshtein's distance of two names of at most kLongest letters; kLongest if one is

@@ -8,10 +8,6 @@
 namespace smalloc::numa {
 namespace {
 
-bool set_switch(Text v, bool &on) {
-  on = v.is("on") || v.is("true") || v.is("1");
-  return on || v.is("off") || v.is("false") || v.is("0");
-}
 bool set_between(Text v, uint64_t least, uint64_t most, unsigned &out) {
   uint64_t n;
   if (!parse_number(v, n) || n < least || n > most)
@@ -66,22 +62,8 @@ bool set_policy(Text v, LiveOptions &o) {
   o.paper_policy = v.is("paper");
   return o.paper_policy || v.is("smalloc");
 }
-bool set_size(Text v, uint64_t &bytes) {
-  constexpr uint64_t kMostBytes = uint64_t{64} << 40;
-  uint64_t n;
-  if (!parse_bytes(v, n) || n > kMostBytes)
-    return false;
-  bytes = n;
-  return true;
-}
-bool set_path(Text v, char (&path)[256]) {
-  if (v.size == 0 || v.size >= sizeof path)
-    return false;
-  memcpy(path, v.data, v.size);
-  path[v.size] = 0;
-  return true;
-}
 
+constexpr uint64_t kMostBytes = uint64_t{64} << 40;
 constexpr char kSwitch[] = "on or off";
 constexpr char kPath[] = "a path of 1 to 255 bytes";
 constexpr char kSize[] = "0 to 64t, such as 256m";
@@ -98,13 +80,17 @@ const LiveKey kLiveKeys[] = {
     {"numa_clock", [](Text v, LiveOptions &o) { return set_between(v, 100, 1000000, o.clock_us); },
      "microseconds, 100 to 1000000"},
     {"numa_policy", set_policy, "smalloc or paper"},
-    {"numa_bind", [](Text v, LiveOptions &o) { return set_switch(v, o.bind_threads); }, kSwitch},
-    {"numa_stop", [](Text v, LiveOptions &o) { return set_switch(v, o.stop_threads); }, kSwitch},
-    {"numa_rate", [](Text v, LiveOptions &o) { return set_size(v, o.rate_bytes); }, kSize},
-    {"numa_reserve", [](Text v, LiveOptions &o) { return set_size(v, o.reserve_bytes); }, kSize},
-    {"numa_log", [](Text v, LiveOptions &o) { return set_path(v, o.log); }, kPath},
-    {"numa_replay", [](Text v, LiveOptions &o) { return set_path(v, o.replay); }, kPath},
-    {"numa_place", [](Text v, LiveOptions &o) { return set_path(v, o.place); }, kPath},
+    {"numa_bind", [](Text v, LiveOptions &o) { return parse_switch(v, o.bind_threads); }, kSwitch},
+    {"numa_stop", [](Text v, LiveOptions &o) { return parse_switch(v, o.stop_threads); }, kSwitch},
+    {"numa_rate",
+     [](Text v, LiveOptions &o) { return parse_bytes_between(v, 0, kMostBytes, o.rate_bytes); },
+     kSize},
+    {"numa_reserve",
+     [](Text v, LiveOptions &o) { return parse_bytes_between(v, 0, kMostBytes, o.reserve_bytes); },
+     kSize},
+    {"numa_log", [](Text v, LiveOptions &o) { return parse_name(v, o.log); }, kPath},
+    {"numa_replay", [](Text v, LiveOptions &o) { return parse_name(v, o.replay); }, kPath},
+    {"numa_place", [](Text v, LiveOptions &o) { return parse_name(v, o.place); }, kPath},
 };
 const size_t kLiveKeyCount = sizeof kLiveKeys / sizeof *kLiveKeys;
 
