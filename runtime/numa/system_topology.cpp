@@ -3,9 +3,10 @@
 // system_topology.cpp converts hwloc's topology of this system. CMake takes
 // system_topology_missing.cpp instead if hwloc is not installed.
 #include "runtime/numa/topology_source.h"
+#include "smalloc/files/system_file.h"
+#include "smalloc/numa/system_nodes.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,18 +21,6 @@ struct DestroyTopology {
   void operator()(hwloc_topology_t t) const { hwloc_topology_destroy(t); }
 };
 using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
-
-// Returns the free bytes of a node; hwloc knows only how much memory there is.
-uint64_t free_bytes(unsigned os_id) {
-  const std::string path = fmt::format("/sys/devices/system/node/node{}/meminfo", os_id);
-  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  char line[256];
-  unsigned long long kilobytes = 0;
-  while (file && std::fgets(line, sizeof line, file.get()))
-    if (std::sscanf(line, "Node %*u MemFree: %llu kB", &kilobytes) == 1)
-      return uint64_t{kilobytes} << 10;
-  return 0;
-}
 
 double attribute(hwloc_topology_t t, hwloc_memattr_id_t id, hwloc_obj_t target, hwloc_obj_t from) {
   if (!from->cpuset || hwloc_bitmap_iszero(from->cpuset))
@@ -90,8 +79,10 @@ Topology system_topology() {
     hwloc_obj_t o = nodes[n];
     t.node[n].os_id = o->os_index;
     t.node[n].memory_bytes = o->attr->numanode.local_memory;
-    t.node[n].free_bytes =
-        hwloc_topology_is_thissystem(raw) ? free_bytes(o->os_index) : t.node[n].memory_bytes;
+    // hwloc knows only how much memory there is.
+    t.node[n].free_bytes = hwloc_topology_is_thissystem(raw)
+                               ? read_free_bytes(read_system_file, "/sys", o->os_index)
+                               : t.node[n].memory_bytes;
     // hwloc gives MiB/s.
     t.node[n].bandwidth_bytes_s = attribute(raw, HWLOC_MEMATTR_ID_BANDWIDTH, o, o) * 1048576;
     for (unsigned from = 0; from < t.nodes; from++)

@@ -3,14 +3,10 @@
 // system_nodes.cpp parses the kernel's lists of nodes and processors, with defaults for values that
 // the kernel does not report.
 #include "smalloc/numa/system_nodes.h"
-#include "smalloc/files/uncancelled.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 namespace smalloc::numa {
 namespace {
@@ -34,23 +30,6 @@ long read_node_file(FileReader read, const char *sysfs, uint32_t node, const cha
 }
 
 } // namespace
-
-long read_system_file(const char *path, char *buffer, size_t capacity) {
-  const int before = errno;
-  const int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
-  size_t done = 0;
-  while (fd >= 0 && done < capacity - 1) {
-    const ssize_t n = uncancelled::read(fd, buffer + done, capacity - 1 - done);
-    if (n <= 0)
-      break;
-    done += static_cast<size_t>(n);
-  }
-  if (fd >= 0)
-    uncancelled::close(fd);
-  buffer[done] = 0;
-  errno = before;
-  return fd < 0 ? -1 : static_cast<long>(done);
-}
 
 bool for_each_in_list(const char *list, void (*each)(unsigned, void *), void *data) {
   while (*list && *list != '\n') {

@@ -12,9 +12,8 @@
 
 namespace smalloc::numa {
 
-/// Reads a file as OsHooks::read_file does (os_hooks.h).
+/// Reads a file as read_system_file() does (system_file.h).
 using FileReader = long (*)(const char *path, char *buffer, size_t capacity);
-long read_system_file(const char *path, char *buffer, size_t capacity);
 
 /// Reads the topology. `sysfs`: "/sys", or a test's or container's copy. Returns false if the
 /// kernel has no NUMA support.

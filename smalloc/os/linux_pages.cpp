@@ -9,6 +9,7 @@
 #include "smalloc/base/numbers.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/start_stderr.h"
+#include "smalloc/files/system_file.h"
 #include "smalloc/files/uncancelled.h"
 #include "smalloc/os/hugetlb.h"
 #include "smalloc/os/locked_memory.h"
@@ -304,23 +305,6 @@ int move(void *from, void *to, size_t bytes) {
   return 0;
 }
 
-long read_file(const char *path, char *buffer, size_t capacity) {
-  KeepErrno keep;
-  int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return -1;
-  size_t size = 0;
-  for (;;) {
-    ssize_t n = uncancelled::read(fd, buffer + size, capacity - 1 - size);
-    if (n <= 0)
-      break;
-    size += static_cast<size_t>(n);
-  }
-  uncancelled::close(fd);
-  buffer[size] = 0;
-  return static_cast<long>(size);
-}
-
 // Splits by MADV_FREE of the idle page: this splits the superpage itself, and memory dropped
 // afterwards returns to the system at once. Without an idle page, creates a border of two mappings
 // inside the unit, which makes the kernel map the superpage by base pages. The two mappings then
@@ -386,7 +370,7 @@ const OsHooks kLinux = {reserve,
                         map_hugetlb,
                         unmap_hugetlb,
                         clock_ns<CLOCK_MONOTONIC>,
-                        read_file,
+                        read_system_file,
                         write_to_start_stderr,
                         split,
                         only_advised_superpages,

@@ -8,6 +8,7 @@
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/numbers.h"
 #include "smalloc/base/text.h"
+#include "smalloc/files/system_file.h"
 #include "smalloc/files/uncancelled.h"
 
 #include <elf.h>
@@ -104,18 +105,11 @@ bool parent_has_seen(const char *variable, const char *value, const char *image)
 }
 
 uint64_t start_ticks(uint64_t pid) {
-  KeepErrno keep;
   TextBuffer<64> path;
   path.put("/proc/").number(pid).put("/stat").put_char('\0');
-  const int fd = uncancelled::open(path.data(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return 0;
   char text[1024];
-  const ssize_t got = uncancelled::read(fd, text, sizeof text - 1);
-  uncancelled::close(fd);
-  if (got <= 0)
+  if (read_system_file(path.data(), text, sizeof text) <= 0)
     return 0;
-  text[got] = 0;
   // Format: "pid (name with anything) S ppid ...". The name ends at the last parenthesis. The state
   // is field 3 and the start time field 22.
   const char *c = strrchr(text, ')');

@@ -6,6 +6,7 @@
 #include "smalloc/base/heap_sort.h"
 #include "smalloc/base/spin_lock.h"
 #include "smalloc/base/units.h"
+#include "smalloc/files/system_file.h"
 #include "smalloc/numa/system_nodes.h"
 #include "smalloc/os/node_policy.h"
 #include "smalloc/os/own_stack.h"
@@ -30,7 +31,7 @@ const numa::Topology *nodes() {
   SpinGuard guard(g_nodes_lock);
   if (g_known == Known::kNo)
     on_own_stack([] {
-      g_known = numa::read_nodes(numa::read_system_file, g_sysfs, g_nodes) && g_nodes.nodes > 1
+      g_known = numa::read_nodes(read_system_file, g_sysfs, g_nodes) && g_nodes.nodes > 1
                     ? Known::kYes
                     : Known::kOneNode;
     });

@@ -5,9 +5,9 @@
 #include "runtime/numa/live/cpu_rings.h"
 #include "runtime/numa/live/pages.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/files/system_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,20 +48,9 @@ int kernel_open(const perf_event_attr &attr, int cpu, size_t bytes, void **mappi
   return kernel_open_auxiliary(attr, cpu, {bytes, 0}, mapping, nullptr);
 }
 void kernel_close(void *mapping, size_t bytes) { munmap(mapping, bytes); }
-long kernel_read(const char *path, char *buffer, size_t capacity) {
-  const int before = errno;
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t n = fd < 0 ? -1 : read(fd, buffer, capacity - 1);
-  if (fd >= 0)
-    ::close(fd);
-  if (n >= 0)
-    buffer[n] = 0;
-  errno = before;
-  return n;
-}
 
 } // namespace
 
-const PerfHooks kKernelPerf = {kernel_open, kernel_close, kernel_read, kernel_open_auxiliary};
+const PerfHooks kKernelPerf = {kernel_open, kernel_close, read_system_file, kernel_open_auxiliary};
 
 } // namespace smalloc::numa

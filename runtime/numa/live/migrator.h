@@ -10,6 +10,7 @@
 #include "runtime/numa/live/access_sources.h"
 #include "runtime/numa/live/migration_log.h"
 #include "runtime/numa/live/page_profile.h"
+#include "smalloc/files/system_file.h"
 #include "smalloc/numa/page_backing.h"
 #include "smalloc/numa/system_nodes.h"
 

@@ -2,6 +2,7 @@
 //
 // Tests the kernel's files about nodes: gaps in the numbers, nodes without processors or memory,
 // and malformed contents.
+#include "smalloc/files/system_file.h"
 #include "smalloc/numa/system_nodes.h"
 
 #include <cstring>
