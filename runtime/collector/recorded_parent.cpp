@@ -7,11 +7,7 @@
 #include "smalloc/base/clock.h"
 #include "smalloc/process/process_identity.h"
 
-#include <fcntl.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,35 +24,6 @@ double began() {
          static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-bool parent_is_recorded() {
-  constexpr char kKey[] = "SMALLOC_CONF=";
-  constexpr size_t kKeyBytes = sizeof kKey - 1;
-  const char *conf = getenv("SMALLOC_CONF");
-  if (!conf)
-    return false;
-  char path[48], piece[1024];
-  snprintf(path, sizeof path, "/proc/%d/environ", static_cast<int>(getppid()));
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return false;
-  const size_t wanted = kKeyBytes + strlen(conf);
-  const auto letter = [&](size_t i) { return i < kKeyBytes ? kKey[i] : conf[i - kKeyBytes]; };
-  size_t same = 0; // matching letters of this entry; wanted + 1: it differs
-  bool found = false;
-  for (ssize_t got; !found && (got = read(fd, piece, sizeof piece)) > 0;)
-    for (ssize_t i = 0; i < got && !found; i++) {
-      const char c = piece[i];
-      if (c == 0) {
-        found = same == wanted;
-        same = 0;
-      } else {
-        same = same < wanted && letter(same) == c ? same + 1 : wanted + 1;
-      }
-    }
-  close(fd);
-  return found;
-}
-
 } // namespace
 
 bool is_of_this_run(const char *path) {
@@ -66,7 +33,8 @@ bool is_of_this_run(const char *path) {
                                          static_cast<double>(there.st_mtim.tv_nsec) / 1e9 >=
                                      began() - kTick)
     return true;
-  return parent_is_recorded();
+  const char *conf = getenv("SMALLOC_CONF");
+  return conf && parent_was_started_with("SMALLOC_CONF", conf);
 }
 
 } // namespace smalloc::trace

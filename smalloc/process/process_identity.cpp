@@ -48,10 +48,13 @@ bool build_id_in(const char *at, const char *end, char *text, size_t capacity) {
   return false;
 }
 
-/// True if the file contains the bytes of `wanted`. Reads pieces and finds bytes that lie across
-/// two of them.
-bool file_holds(const char *path, const char *wanted, size_t bytes) {
-  const int fd = uncancelled::open(path, O_RDONLY | O_CLOEXEC);
+/// True if the file of the parent in /proc contains the bytes of `wanted`. Reads pieces and finds
+/// bytes that lie across two of them.
+bool parent_file_holds(const char *file, const char *wanted, size_t bytes) {
+  KeepErrno keep;
+  TextBuffer<64> path;
+  path.put("/proc/").number(static_cast<uint64_t>(getppid())).put(file).put_char('\0');
+  const int fd = uncancelled::open(path.data(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return false;
   char text[4096];
@@ -88,20 +91,20 @@ bool executable_build_id(char *text, size_t capacity) {
   return false;
 }
 
-bool parent_has_seen(const char *variable, const char *value, const char *image) {
-  KeepErrno keep;
-  const auto parent = static_cast<uint64_t>(getppid());
-  TextBuffer<64> environment, maps;
-  environment.put("/proc/").number(parent).put("/environ").put_char('\0');
-  maps.put("/proc/").number(parent).put("/maps").put_char('\0');
-  TextBuffer<2048> entry, name;
+bool parent_was_started_with(const char *variable, const char *value) {
+  TextBuffer<2048> entry;
   entry.put(variable).put("=").put(value).put_char('\0');
-  name.put("/").put(image);
   // The search finds the entry also at the end of a longer variable's name; libsmalloc has no
   // variable of that kind. An entry that was cut off is not searched for.
   return entry.data()[entry.size() - 1] == 0 &&
-         file_holds(environment.data(), entry.data(), entry.size()) &&
-         file_holds(maps.data(), name.data(), name.size());
+         parent_file_holds("/environ", entry.data(), entry.size());
+}
+
+bool parent_has_seen(const char *variable, const char *value, const char *image) {
+  TextBuffer<256> name;
+  name.put("/").put(image);
+  return parent_was_started_with(variable, value) &&
+         parent_file_holds("/maps", name.data(), name.size());
 }
 
 uint64_t start_ticks(uint64_t pid) {

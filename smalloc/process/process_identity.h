@@ -20,9 +20,11 @@ uint64_t start_ticks(uint64_t pid);
 /// True if the process `pid` is the one that started at `start_ticks` and is not a zombie.
 bool is_alive(uint64_t pid, uint64_t start_ticks);
 
-/// True if the parent was started with this value of environment variable `variable`, and has an
-/// image loaded whose file name begins with `image`. The parent has then seen the same settings.
-/// False if /proc does not report it.
+/// True if the parent was started with this value of environment variable `variable`. False if
+/// /proc does not report it, or for a value of 2 KiB or more.
+bool parent_was_started_with(const char *variable, const char *value);
+/// True if in addition the parent has an image loaded whose file name begins with `image`. The
+/// parent has then seen the same settings.
 bool parent_has_seen(const char *variable, const char *value, const char *image);
 
 /// Sets `signature` to the hash of the arguments after the program's name, each with its zero byte
