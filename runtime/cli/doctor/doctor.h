@@ -38,6 +38,8 @@ void check_limits(const SystemView &system, Checks &checks);
 void check_machine(const SystemView &system, Checks &checks);
 // Checks pools per node, NUMA balancing, cgroup v1, and what backs a guest's superpages.
 void check_nodes(const SystemView &system, Checks &checks);
+// Returns the names of the nodes' folders in /sys/devices/system/node.
+std::vector<std::string> node_names(const SystemView &system);
 // Checks page sizes, hypervisor and container.
 void check_host(const SystemView &system, Checks &checks);
 // Checks abilities of the kernel by trying them.

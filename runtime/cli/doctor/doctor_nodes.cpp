@@ -21,15 +21,6 @@ using Json = nlohmann::ordered_json;
 
 const std::string kNodes = "/sys/devices/system/node";
 
-std::vector<std::string> node_names(const SystemView &system) {
-  std::vector<std::string> names;
-  for (const std::string &entry : system.list(kNodes))
-    if (entry.size() > 4 && entry.starts_with("node") &&
-        std::all_of(entry.begin() + 4, entry.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      names.push_back(entry);
-  return names;
-}
-
 // Checks the pools of each node: a pool on one node is remote memory for threads on other nodes.
 void check_node_pools(const SystemView &system, Checks &checks) {
   const auto nodes = node_names(system);
@@ -139,6 +130,15 @@ void check_backing(const SystemView &system, Checks &checks) {
 }
 
 } // namespace
+
+std::vector<std::string> node_names(const SystemView &system) {
+  std::vector<std::string> names;
+  for (const std::string &entry : system.list(kNodes))
+    if (entry.size() > 4 && entry.starts_with("node") &&
+        std::all_of(entry.begin() + 4, entry.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      names.push_back(entry);
+  return names;
+}
 
 void check_nodes(const SystemView &system, Checks &checks) {
   check_node_pools(system, checks);

@@ -144,11 +144,7 @@ void check_machine(const SystemView &system, Checks &checks) {
                     generic ? "smalloc machine show generic --json > machine.json # correct it, "
                               "compile with machine=machine.json"
                             : ""});
-  uint64_t nodes = 0;
-  for (const std::string &entry : system.list("/sys/devices/system/node"))
-    nodes +=
-        entry.size() > 4 && entry.starts_with("node") &&
-        std::all_of(entry.begin() + 4, entry.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const size_t nodes = node_names(system).size();
   checks.push_back({"numa", Verdict::kOk, nodes,
                     fmt::format("{} NUMA node{}", nodes, nodes == 1 ? "" : "s"), ""});
 

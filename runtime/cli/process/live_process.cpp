@@ -4,6 +4,7 @@
 // process has closed them, it looks in its mappings, which only the superuser may open.
 #include "runtime/cli/process/live_process.h"
 
+#include "runtime/cli/system_view.h"
 #include "runtime/errors/diagnostics.h"
 #include "smalloc/live.h"
 
@@ -11,7 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include <dirent.h>
@@ -50,12 +50,7 @@ private:
   const std::vector<unsigned char> &bytes_;
 };
 
-std::string text_of(const std::string &path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string text_of(const std::string &path) { return SystemView().read(path).value_or(""); }
 
 // Copies at most the size of a page. Only a regular file, since a process may put anything under a
 // name.
@@ -263,9 +258,7 @@ bool has_ended(int pid) {
 }
 
 std::string program_name(int pid) {
-  std::string name = text_of(fmt::format("/proc/{}/comm", pid));
-  while (!name.empty() && name.back() == '\n')
-    name.pop_back();
+  const std::string name = text_of(fmt::format("/proc/{}/comm", pid));
   return name.empty() ? "?" : name;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <initializer_list>
 #include <stdio.h>
+#include <stdlib.h>
 
 namespace smalloc::numa {
 namespace {
@@ -37,20 +38,8 @@ perf_event_attr event(uint32_t type, uint64_t config, uint64_t period, uint64_t 
 uint64_t event_term(const char *text, const char *term) {
   const size_t length = strlen(term);
   for (const char *at = text; (at = strstr(at, term)); at++)
-    if ((at == text || at[-1] == ',') && at[length] == '=') {
-      uint64_t value = 0;
-      at += length + 1;
-      const unsigned base = at[0] == '0' && at[1] == 'x' ? 16 : 10;
-      for (at += base == 16 ? 2 : 0;; at++) {
-        const char c = *at;
-        const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                               : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
-                                                      : 99;
-        if (digit >= base)
-          return value;
-        value = value * base + digit;
-      }
-    }
+    if ((at == text || at[-1] == ',') && at[length] == '=')
+      return strtoull(at + length + 1, nullptr, 0);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "smalloc/include/smalloc/input_file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -81,19 +82,9 @@ Text field(Text line, const char *key) {
 }
 
 bool parse_hex(Text t, uintptr_t &value) {
-  value = 0;
-  if (t.size == 0 || t.size > 16)
-    return false;
-  for (size_t i = 0; i < t.size; i++) {
-    const char c = t.data[i];
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
-                                                  : 16;
-    if (digit == 16)
-      return false;
-    value = value << 4 | digit;
-  }
-  return true;
+  const char *end = t.data + t.size;
+  const auto [at, error] = std::from_chars(t.data, end, value, 16);
+  return at == end && error == std::errc();
 }
 
 } // namespace
