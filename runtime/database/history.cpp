@@ -4,9 +4,9 @@
 // and time of last sight, a machine's description, a directive. A stored run never changes.
 #include "runtime/database/history.h"
 #include "runtime/database/rows.h"
+#include "smalloc/base/clock.h"
 
 #include <cstdlib>
-#include <ctime>
 #include <map>
 
 #include <fmt/format.h>
@@ -148,9 +148,7 @@ void History::insert_directives(const std::string &program, const directives::Fi
 void History::store_directives(const std::string &program, const std::string &path,
                                const directives::File &file) {
   Transaction transaction(*connection_);
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  see_program(program, path, int64_t{now.tv_sec} * 1000000000 + now.tv_nsec);
+  see_program(program, path, static_cast<int64_t>(wall_clock_ns()));
   insert_directives(program, file, Counts::kOfRuns);
   transaction.commit();
 }

@@ -7,9 +7,9 @@
 #include "runtime/measure/page_region.h"
 #include "runtime/measure/prefetch.h"
 #include "runtime/measure/ticks.h"
+#include "smalloc/base/clock.h"
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <optional>
 
@@ -25,11 +25,7 @@ namespace {
 constexpr unsigned kUnitsCollapsed = 8, kBandwidthPasses = 15, kTouchPasses = 6;
 
 // Returns the CPU time of this thread: other processes on the same processor do not count.
-uint64_t cpu_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 class Costs {
 public:

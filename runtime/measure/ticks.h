@@ -10,7 +10,7 @@
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #else
-#include <ctime>
+#include "smalloc/base/clock.h"
 #endif
 
 namespace smalloc::calibrate {
@@ -27,9 +27,7 @@ inline uint64_t ticks() {
   __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(now)::"memory");
   return now;
 #else
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  return clock_ns(CLOCK_MONOTONIC);
 #endif
 }
 

@@ -9,8 +9,8 @@
 #ifndef RUNTIME_TRACE_EVENT_CLOCK_H
 #define RUNTIME_TRACE_EVENT_CLOCK_H
 
-#include <stdint.h>
-#include <time.h>
+#include "smalloc/base/clock.h"
+
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -79,12 +79,7 @@ private:
     return 0;
 #endif
   }
-  uint64_t system_ns() const {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec) -
-           start_ns_;
-  }
+  uint64_t system_ns() const { return clock_ns(CLOCK_MONOTONIC) - start_ns_; }
 
   uint64_t start_ns_ = 0, start_ticks_ = 0;
   uint64_t ns_a_tick_ = 0; ///< in 1 / kUnit; 0: not known yet

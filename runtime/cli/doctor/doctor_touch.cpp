@@ -4,10 +4,10 @@
 // leaves memory to base pages (smalloc/pages/first_touch_cost.h). The trial uses its own memory;
 // the first superpages may be cheap because the host still has them.
 #include "runtime/cli/doctor/doctor.h"
+#include "smalloc/base/clock.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -19,11 +19,7 @@ constexpr int kPopulateNow = 23; // MADV_POPULATE_WRITE, Linux 5.14
 constexpr size_t kUnit = 2u << 20, kUnits = 64;
 constexpr double kLongestMs = 400; // longest measurement
 
-double used_ms() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
-}
+double used_ms() { return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) / 1e6; }
 
 // Returns the CPU time of the first touch of each unit. Returns fewer times after kLongestMs, none
 // if the kernel cannot populate.

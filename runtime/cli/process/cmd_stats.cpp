@@ -6,6 +6,7 @@
 #include "runtime/cli/process/live_report.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/errors/diagnostics.h"
+#include "smalloc/base/clock.h"
 
 #include <ctime>
 #include <filesystem>
@@ -24,15 +25,10 @@ struct StatsOptions {
   double watch_seconds = 0; // 0: once
 };
 
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 int look_once(const StatsOptions &options, const std::vector<FailIf> &thresholds, bool clear) {
   const LiveView view = look_into(options.pid);
-  const auto document = live_document(view, options.pid, program_name(options.pid), now_ns());
+  const auto document =
+      live_document(view, options.pid, program_name(options.pid), wall_clock_ns());
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
   if (clear)
