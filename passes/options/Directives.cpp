@@ -46,26 +46,25 @@ Expected<Directives> Directives::load(StringRef Name) {
   D.Contents = readInputFile(D.Path, WhyNot);
   if (!D.Contents)
     return unusable(D.Path, WhyNot);
-  StringRef Text = D.Contents->getBuffer();
-  if (Text.size() > MaxBytes)
+  StringRef Rest = D.Contents->getBuffer();
+  if (Rest.size() > MaxBytes)
     return unusable(D.Path, "it is larger than 16 MiB");
-  if (!smalloc_is_directives(Text.data(), Text.size()))
+  if (!smalloc_is_directives(Rest.data(), Rest.size()))
     return unusable(D.Path, "it does not begin with '" + Header + "'");
   if (!Digest.empty())
-    D.WrongDigest = !StringRef(toHex(SHA256::hash(arrayRefFromStringRef(Text)), /*LowerCase=*/true))
+    D.WrongDigest = !StringRef(toHex(SHA256::hash(arrayRefFromStringRef(Rest)), /*LowerCase=*/true))
                          .starts_with(Digest);
   unsigned Number = 0;
-  while (!Text.empty()) {
-    auto [Line, Rest] = Text.split('\n');
-    Text = Rest;
+  while (!Rest.empty()) {
+    StringRef Line;
+    std::tie(Line, Rest) = Rest.split('\n');
     if (++Number == 1) {
-      SmallVector<StringRef, 4> Words;
-      SplitString(Line, Words, Spaces);
-      for (StringRef Word : Words)
-        if (Word.consume_front("machine="))
-          D.Machine = Word.trim().str();
-        else if (Word.consume_front("verdict="))
-          D.Slower = Word.trim() == "slower";
+      for_each_header_word(asText(Line), [&D](Text Key, Text Value) {
+        if (Key.is("machine"))
+          D.Machine.assign(Value.data, Value.size);
+        else if (Key.is("verdict"))
+          D.Slower = Value.is("slower");
+      });
       continue;
     }
     Directive Parsed;

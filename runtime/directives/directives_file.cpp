@@ -47,18 +47,12 @@ File parse(std::string_view text) {
   size_t number = 0;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+    const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (++number == 1) {
-      line.remove_prefix(sizeof kDirectivesHeader - 1);
-      while (!line.empty()) {
-        const size_t word_end = std::min(line.find_first_of(" \t\r"), line.size());
-        const std::string_view word = line.substr(0, word_end);
-        if (const size_t equals = word.find('='); equals != std::string_view::npos)
-          file.header.insert_or_assign(std::string(word.substr(0, equals)),
-                                       std::string(word.substr(equals + 1)));
-        line.remove_prefix(std::min(word_end + 1, line.size()));
-      }
+      for_each_header_word(Text(line.data(), line.size()), [&](Text key, Text value) {
+        file.header.insert_or_assign(text_of(key), text_of(value));
+      });
       continue;
     }
     Directive d;

@@ -203,6 +203,20 @@ inline DirectiveLine parse_directive(Text line, Directive &d) {
   return d.page_shift ? DirectiveLine::kDirective : DirectiveLine::kBad;
 }
 
+/// Calls visit(key, value) for each word "key=value" of a file's first line.
+template <class Visit> void for_each_header_word(Text line, Visit visit) {
+  using namespace directive_detail;
+  line = rest_of(line, sizeof kDirectivesHeader - 1);
+  while (line.size) {
+    const Text word = take_to_space(line);
+    if (const void *equals = memchr(word.data, '=', word.size)) {
+      const auto key = static_cast<size_t>(static_cast<const char *>(equals) - word.data);
+      visit(Text(word.data, key), rest_of(word, key + 1));
+    }
+    line = rest_of(line, line.size != 0);
+  }
+}
+
 /// Returns the hash of a site's inline chain (site.h), by FNV-1a. It distinguishes the site's
 /// copies.
 inline uint64_t context_hash(Text context) { return fnv1a(context.data, context.size); }

@@ -155,49 +155,37 @@ bool DirectivesHeader::was_slower_with(bool input_known, uint64_t own) const {
 
 void Directives::parse_header(Text line) {
   using namespace directive_detail;
-  line = Text(line.data + sizeof kDirectivesHeader - 1, line.size - (sizeof kDirectivesHeader - 1));
-  while (line.size) {
-    size_t end = 0, equals = 0;
-    while (end < line.size && !is_space(line.data[end]))
-      end++;
-    while (equals < end && line.data[equals] != '=')
-      equals++;
-    if (equals < end) {
-      const Text key(line.data, equals);
-      Text value(line.data + equals + 1, end - equals - 1);
-      const auto number = [&](uint64_t &field, unsigned decimals = 0) {
-        uint64_t parsed;
-        if (parse_decimal(value, decimals, parsed))
-          field = parsed;
-      };
-      if (key.is("program") && value.size < sizeof header_.program)
-        memcpy(header_.program, value.data, value.size);
-      else if (key.is("input"))
-        header_.has_input = take_hex(value, header_.input) && value.size == 0;
-      else if (key.is("verdict"))
-        header_.slower = value.is("slower");
-      else if (key.is("slower_inputs"))
-        header_.take_slower_inputs(value);
-      else if (key.is("base_input"))
-        header_.has_base_input = take_hex(value, header_.base_input) && value.size == 0;
-      else if (key.is("seconds"))
-        number(header_.milliseconds, 3);
-      else if (key.is("faults_saved"))
-        number(header_.faults_saved);
-      else if (key.is("saved_ms"))
-        number(header_.saved_ms);
-      else if (key.is("base_runs"))
-        number(header_.base_runs);
-      else if (key.is("base_ms"))
-        number(header_.base_ms);
-      else if (key.is("base_most_ms"))
-        number(header_.base_most_ms);
-      else if (key.is("base_faults"))
-        number(header_.base_faults);
-    }
-    end += end < line.size;
-    line = Text(line.data + end, line.size - end);
-  }
+  for_each_header_word(line, [&](Text key, Text value) {
+    const auto number = [&](uint64_t &field, unsigned decimals = 0) {
+      uint64_t parsed;
+      if (parse_decimal(value, decimals, parsed))
+        field = parsed;
+    };
+    if (key.is("program") && value.size < sizeof header_.program)
+      memcpy(header_.program, value.data, value.size);
+    else if (key.is("input"))
+      header_.has_input = take_hex(value, header_.input) && value.size == 0;
+    else if (key.is("verdict"))
+      header_.slower = value.is("slower");
+    else if (key.is("slower_inputs"))
+      header_.take_slower_inputs(value);
+    else if (key.is("base_input"))
+      header_.has_base_input = take_hex(value, header_.base_input) && value.size == 0;
+    else if (key.is("seconds"))
+      number(header_.milliseconds, 3);
+    else if (key.is("faults_saved"))
+      number(header_.faults_saved);
+    else if (key.is("saved_ms"))
+      number(header_.saved_ms);
+    else if (key.is("base_runs"))
+      number(header_.base_runs);
+    else if (key.is("base_ms"))
+      number(header_.base_ms);
+    else if (key.is("base_most_ms"))
+      number(header_.base_most_ms);
+    else if (key.is("base_faults"))
+      number(header_.base_faults);
+  });
 }
 
 Directives::Entry *Directives::find(uint64_t site, uint64_t context) const {
