@@ -170,24 +170,16 @@ SMALLOC_TOKENS(char *, strndup, (const char *s, size_t n), (s, n))
     return name ? name(SMALLOC_UNWRAP arguments) : chain;                                          \
   }                                                                                                \
   SMALLOC_TOKENS(void *, name, parameters, arguments)                                              \
+  /* The compiler may give both hints: the temperature is the better one. */                       \
+  static inline void *hinted_##name##12__hot_cold_t(Hint, SMALLOC_UNWRAP parameters,               \
+                                                    uint8_t temperature) {                         \
+    return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
+  }                                                                                                \
   SMALLOC_EXPORT void *name##12__hot_cold_t(SMALLOC_UNWRAP parameters, uint8_t temperature) {      \
     return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
   }                                                                                                \
-  SMALLOC_TOKENS_HOT_COLD(name, parameters, arguments)
-// The compiler may give both hints: the temperature is the better one.
-#define SMALLOC_TOKENS_HOT_COLD(name, parameters, arguments)                                       \
-  SMALLOC_EXPORT void *__alloc_token_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,             \
-                                                            uint8_t temperature, uint64_t) {       \
-    return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
-  }                                                                                                \
-  SMALLOC_EXPORT void *__alloc_token_0_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,           \
-                                                              uint8_t temperature) {               \
-    return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
-  }                                                                                                \
-  SMALLOC_EXPORT void *__alloc_token_1_##name##12__hot_cold_t(SMALLOC_UNWRAP parameters,           \
-                                                              uint8_t temperature) {               \
-    return hinted_##name(of_temperature(temperature), SMALLOC_UNWRAP arguments);                   \
-  }
+  SMALLOC_TOKENS(void *, name##12__hot_cold_t, (SMALLOC_UNWRAP parameters, uint8_t temperature),   \
+                 (SMALLOC_UNWRAP arguments, temperature))
 // A static program has only the forms that it refers to itself. A missing form does what the C++
 // runtime's would do. The runtime's nothrow forms catch what the other form throws, which is
 // impossible here. So only a replaced form is called.
