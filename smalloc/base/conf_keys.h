@@ -36,6 +36,18 @@ inline bool parse_switch(Text value, bool &on) {
   return true;
 }
 
+/// Parses one of `names`, which are in the order of the enumeration. Leaves `choice` as it is if
+/// `value` is none of them.
+template <class Choice, size_t kCount>
+bool parse_choice(Text value, const char *const (&names)[kCount], Choice &choice) {
+  for (size_t i = 0; i < kCount; i++)
+    if (value.is(names[i])) {
+      choice = static_cast<Choice>(i);
+      return true;
+    }
+  return false;
+}
+
 /// Copies a path or a name. Returns false if it is empty or too long.
 template <size_t kCapacity> bool parse_name(Text value, char (&name)[kCapacity]) {
   if (value.size == 0 || value.size >= kCapacity)

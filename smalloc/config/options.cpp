@@ -19,35 +19,15 @@ constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // the same as in
                                                              // Runtime::start_region()
 
 bool set_heap(Text v, Options &o) {
-  if (v.is("auto"))
-    o.heap = HeapStrategy::kAuto;
-  else if (v.is("guest"))
-    o.heap = HeapStrategy::kGuest;
-  else if (v.is("off"))
-    o.heap = HeapStrategy::kOff;
-  else if (v.is("superpage"))
-    o.heap = HeapStrategy::kSuperpage;
-  else if (v.is("migrate"))
-    o.heap = HeapStrategy::kMigrate;
-  else
+  static const char *const kNames[] = {"auto", "off", "superpage", "migrate", "guest"};
+  if (!parse_choice(v, kNames, o.heap))
     return false;
   o.heap_given = true;
   return true;
 }
 bool set_pages(Text v, Options &o) {
-  if (v.is("thp"))
-    o.pages = PageBacking::kThp;
-  else if (v.is("hugetlb"))
-    o.pages = PageBacking::kHugetlb;
-  else if (v.is("1g"))
-    o.pages = PageBacking::kGigantic;
-  else if (v.is("mthp"))
-    o.pages = PageBacking::kMedium;
-  else if (v.is("base"))
-    o.pages = PageBacking::kBase;
-  else
-    return false;
-  return true;
+  static const char *const kNames[] = {"thp", "hugetlb", "1g", "mthp", "base"};
+  return parse_choice(v, kNames, o.pages);
 }
 bool set_budget(Text v, Options &o) {
   if (v.size && v.data[v.size - 1] == '%') {
@@ -64,25 +44,16 @@ bool set_budget(Text v, Options &o) {
   return true;
 }
 bool set_populate(Text v, Options &o) {
-  o.populate = v.is("always") ? FirstTouchPolicy::kAlways : FirstTouchPolicy::kAuto;
-  return v.is("always") || v.is("auto");
+  static const char *const kNames[] = {"auto", "always"};
+  return parse_choice(v, kNames, o.populate);
 }
 bool set_promote(Text v, Options &o) {
-  if (v.is("auto"))
-    o.promote = PromotePolicy::kAuto;
-  else if (v.is("off"))
-    o.promote = PromotePolicy::kOff;
-  else if (v.is("eager"))
-    o.promote = PromotePolicy::kEager;
-  else
-    return false;
-  return true;
+  static const char *const kNames[] = {"auto", "off", "eager"};
+  return parse_choice(v, kNames, o.promote);
 }
 bool set_promoter(Text v, Options &o) {
-  o.promoter = v.is("thread")  ? Promoter::kThread
-               : v.is("calls") ? Promoter::kCalls
-                               : Promoter::kAuto;
-  return o.promoter != Promoter::kAuto || v.is("auto");
+  static const char *const kNames[] = {"auto", "calls", "thread"};
+  return parse_choice(v, kNames, o.promoter);
 }
 bool set_demote(Text v, Options &o) {
   uint64_t percent = Options().demote_percent;

@@ -38,25 +38,15 @@ bool set_interval(Text v, LiveOptions &o) {
   return true;
 }
 bool set_mode(Text v, LiveOptions &o) {
-  if (v.is("off") || v.is("false"))
-    o.mode = NumaMode::kOff;
-  else if (v.is("hints"))
-    o.mode = NumaMode::kHints;
-  else if (v.is("migrate"))
-    o.mode = NumaMode::kMigrate;
-  else
+  static const char *const kNames[] = {"off", "hints", "migrate"};
+  if (!parse_choice(v.is("false") ? Text("off") : v, kNames, o.mode))
     return false;
   o.mode_given = true;
   return true;
 }
 bool set_source(Text v, LiveOptions &o) {
-  static const char *const names[] = {"auto", "pmu", "clock", "faults", "instrumented"};
-  for (uint8_t i = 0; i < 5; i++)
-    if (v.is(names[i])) {
-      o.source = static_cast<CountSource>(i);
-      return true;
-    }
-  return false;
+  static const char *const kNames[] = {"auto", "pmu", "clock", "faults", "instrumented"};
+  return parse_choice(v, kNames, o.source);
 }
 bool set_policy(Text v, LiveOptions &o) {
   o.paper_policy = v.is("paper");
