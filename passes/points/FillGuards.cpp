@@ -66,7 +66,7 @@ Function *largeFill(Module &M, const Names &Of) {
     return Known;
   if (isAddedAsText(M))
     return fillingText(M, Of.Large, Of.Filling, SuperpageBytes, markerType(M.getContext(), Of));
-  Function *F = hiddenPoint(M, Of.Large, markerType(M.getContext(), Of));
+  Function *F = hiddenFunction(M, Of.Large, markerType(M.getContext(), Of));
   F->setCallingConv(keepsRegisters(M));
   F->addFnAttr(Attribute::NoInline);
   testAndCall(*F, Of);
@@ -114,7 +114,7 @@ Function *fillMarker(Module &M, FillKind Kind) {
   Function *Known = M.getFunction(Of.Marker);
   if (Known && (!Known->isDeclaration() || isAddedAsText(M)))
     return Known;
-  Function *F = hiddenPoint(M, Of.Marker, markerType(M.getContext(), Of));
+  Function *F = hiddenFunction(M, Of.Marker, markerType(M.getContext(), Of));
   F->addFnAttr(Attribute::NoInline);
   if (isAddedAsText(M))
     leaveToGuards(*F);

@@ -77,11 +77,8 @@ private:
 /// Discards the scalar evolution of the function again, to save memory, if it was not cached
 /// before.
 void Points::leave() {
-  if (!In || WasKnown)
-    return;
-  PreservedAnalyses Rest = PreservedAnalyses::all();
-  Rest.abandon<ScalarEvolutionAnalysis>();
-  FAM.invalidate(*In, Rest);
+  if (In && !WasKnown)
+    forgetEvolution(*In, FAM);
 }
 
 void Points::enter(Function &F) {

@@ -5,23 +5,17 @@
 #include "passes/ir/LlvmVersions.h"
 #include "passes/rewrite/ThunkParts.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Instructions.h"
 
 using namespace llvm;
 
 namespace smalloc {
 
-Function *hiddenPoint(Module &M, StringRef Name, FunctionType *Type) {
-  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  // ThinLTO drops the body of a thunk if the copy in another unit prevails. The body is unused
-  // then.
-  if (Function *Known = M.getFunction(Name))
-    Known->replaceAllUsesWith(F), Known->eraseFromParent();
-  F->setName(Name);
-  makeHiddenComdat(M, F);
-  F->setDoesNotThrow();
-  F->setUWTableKind(UWTableKind::Default);
-  return F;
+void forgetEvolution(Function &F, FunctionAnalysisManager &FAM) {
+  PreservedAnalyses Rest = PreservedAnalyses::all();
+  Rest.abandon<ScalarEvolutionAnalysis>();
+  FAM.invalidate(F, Rest);
 }
 
 CallingConv::ID keepsRegisters(const Module &M) {

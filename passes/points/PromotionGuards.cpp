@@ -30,9 +30,9 @@ Constant *pendingObjects(Module &M) {
 
 Function *hiddenTouch(Module &M, StringRef Name) {
   LLVMContext &C = M.getContext();
-  return hiddenPoint(M, Name,
-                     FunctionType::get(Type::getVoidTy(C),
-                                       {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
+  return hiddenFunction(M, Name,
+                        FunctionType::get(Type::getVoidTy(C),
+                                          {PointerType::getUnqual(C), Type::getInt64Ty(C)}, false));
 }
 
 /// True if the points of \p M count misses in a thread-local variable. In a shared library, finding

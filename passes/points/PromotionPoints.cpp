@@ -12,6 +12,7 @@
 #include "passes/points/PromotionPoints.h"
 #include "passes/ir/LlvmVersions.h"
 #include "passes/ir/Preheaders.h"
+#include "passes/points/PointParts.h"
 #include "passes/points/PromotionGuards.h"
 #include "passes/rewrite/ThunkText.h"
 #include "llvm/ADT/PointerIntPair.h"
@@ -245,11 +246,8 @@ void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManag
   bool WasKnown = false;
   auto Leave = [&] {
     Guessed = GuessedPoints();
-    if (!In || WasKnown)
-      return;
-    PreservedAnalyses Rest = PreservedAnalyses::all();
-    Rest.abandon<ScalarEvolutionAnalysis>();
-    FAM.invalidate(*In, Rest);
+    if (In && !WasKnown)
+      forgetEvolution(*In, FAM);
   };
   for (const ProfitableNest &N : Nests) { // one function after the other
     if (N.F != In) {

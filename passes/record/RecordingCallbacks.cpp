@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/record/RecordingCallbacks.h"
 #include "passes/ir/LlvmVersions.h"
+#include "passes/rewrite/ThunkParts.h"
 #include "smalloc/access.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -40,7 +41,7 @@ RecordingCallbacks::RecordingCallbacks(Module &M, StringRef Directory)
                                                       Null, ConstantInt::get(I64, 0),
                                                       ConstantInt::get(I64, 0), Null, Null, Null}),
                          "__smalloc_v1_gate5");
-  hide(Record);
+  makeHiddenComdat(M, Record);
   Record->setExternallyInitialized(true); // the library fills it in: never folded
   appendToCompilerUsed(M, {Record});
 }
@@ -86,7 +87,8 @@ void RecordingCallbacks::tell(Instruction *Before, Value *Tagged, Rate HowOften)
     call(intoMemory(Before, Tagged), Tell, {Tagged});
   } else {
     if (!Append) {
-      Append = hiddenFunction("__smalloc_v1_append5", {I64});
+      Append = hiddenFunction(M, "__smalloc_v1_append5",
+                              FunctionType::get(Type::getVoidTy(C), {I64}, false));
       Append->addFnAttr(Attribute::NoInline);
       Append->setCallingConv(CallingConv::PreserveMost);
       Instruction *End = ReturnInst::Create(C, BasicBlock::Create(C, "entry", Append));
@@ -146,26 +148,10 @@ AllocaInst *RecordingCallbacks::area(IRBuilder<> &B, unsigned References) {
 }
 
 void RecordingCallbacks::announce() {
-  auto *Open = announcer("__smalloc_v1_gate5_open", "__smalloc_v1_open_gate");
-  auto *Close = announcer("__smalloc_v1_gate5_close", "__smalloc_v1_close_gate");
+  auto *Open = announcer(Record, "__smalloc_v1_gate5_open", "__smalloc_v1_open_gate");
+  auto *Close = announcer(Record, "__smalloc_v1_gate5_close", "__smalloc_v1_close_gate");
   appendToGlobalCtors(M, Open, /*Priority=*/0, Open);
   appendToGlobalDtors(M, Close, /*Priority=*/0, Close);
-}
-
-void RecordingCallbacks::hide(GlobalObject *G) {
-  G->setVisibility(GlobalValue::HiddenVisibility);
-  G->setComdat(M.getOrInsertComdat(G->getName()));
-  G->setDSOLocal(true);
-}
-
-Function *RecordingCallbacks::hiddenFunction(StringRef Name, ArrayRef<Type *> Parameters) {
-  Function *F =
-      Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), Parameters, false),
-                                      GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
-  hide(F);
-  F->setDoesNotThrow();
-  F->setUWTableKind(UWTableKind::Default);
-  return F;
 }
 
 Value *RecordingCallbacks::relaxed(IRBuilder<> &B, unsigned Field) {
@@ -181,7 +167,8 @@ Value *RecordingCallbacks::end(IRBuilder<> &B, Value *Told) {
 /// Makes a function that calls one of the gate's entries.
 Function *RecordingCallbacks::makeCall(StringRef Name, unsigned Field,
                                        ArrayRef<Type *> Parameters) {
-  Function *Library = hiddenFunction(Name, Parameters);
+  Function *Library =
+      hiddenFunction(M, Name, FunctionType::get(Type::getVoidTy(C), Parameters, false));
   Library->addFnAttr(Attribute::NoInline);
   Library->addFnAttr(Attribute::Cold);
   IRBuilder<> B(BasicBlock::Create(C, "entry", Library));
@@ -214,25 +201,6 @@ Instruction *RecordingCallbacks::intoMemory(Instruction *Before, Value *Tagged) 
   B.CreateBr(Tail);
   B.SetInsertPoint(Full);
   return B.CreateBr(Tail);
-}
-
-Function *RecordingCallbacks::announcer(StringRef Name, StringRef EntryName) {
-  Function *F = hiddenFunction(Name, {});
-  // Weak and through the GOT, also without -fPIC: the linker must not resolve it as absent.
-  Function *Entry = Function::Create(FunctionType::get(Type::getVoidTy(C), {Ptr}, false),
-                                     GlobalValue::ExternalWeakLinkage, EntryName, M);
-  Entry->setDoesNotThrow();
-  Entry->addFnAttr(Attribute::NonLazyBind);
-  BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),
-             *End = BasicBlock::Create(C, "end", F);
-  IRBuilder<> B(Begin);
-  B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Call, End);
-  B.SetInsertPoint(Call);
-  B.CreateCall(Entry, {Record});
-  B.CreateBr(End);
-  B.SetInsertPoint(End);
-  B.CreateRetVoid();
-  return F;
 }
 
 } // namespace smalloc

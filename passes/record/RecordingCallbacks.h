@@ -69,11 +69,8 @@ public:
   void announce();
 
 private:
-  void hide(llvm::GlobalObject *G);
-  llvm::Function *hiddenFunction(llvm::StringRef Name, llvm::ArrayRef<llvm::Type *> Parameters);
   llvm::Function *makeCall(llvm::StringRef Name, unsigned Field,
                            llvm::ArrayRef<llvm::Type *> Parameters);
-  llvm::Function *announcer(llvm::StringRef Name, llvm::StringRef EntryName);
   llvm::Value *relaxed(llvm::IRBuilder<> &B, unsigned Field);
   llvm::Value *end(llvm::IRBuilder<> &B, llvm::Value *Told);
   llvm::Instruction *intoMemory(llvm::Instruction *Before, llvm::Value *Tagged);

@@ -72,18 +72,8 @@ static AttrBuilder extensionOfResult(const Function &F) {
 /// Makes the hidden function \p Name that a context's call of \p Callee goes through.
 static Function *emptyContextThunk(Module &M, StringRef Name, const Function &Callee) {
   LLVMContext &C = M.getContext();
-  Function *F = Function::createWithDefaultAttr(withCell(Callee.getFunctionType()),
-                                                GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  if (Function *Known = M.getFunction(Name)) // ThinLTO has dropped the body of an unused thunk
-    Known->replaceAllUsesWith(F), Known->eraseFromParent();
-  F->setName(Name);
-  F->setVisibility(GlobalValue::HiddenVisibility);
-  F->setComdat(M.getOrInsertComdat(Name));
-  F->setDSOLocal(true);
+  Function *F = hiddenFunction(M, Name, withCell(Callee.getFunctionType()), !Callee.doesNotThrow());
   F->setCallingConv(Callee.getCallingConv());
-  F->setUWTableKind(UWTableKind::Default);
-  if (Callee.doesNotThrow())
-    F->setDoesNotThrow();
   for (unsigned I = 0; I < Callee.arg_size(); ++I) // extensions of narrow arguments
     F->addParamAttrs(I, AttrBuilder(C, Callee.getAttributes().getParamAttrs(I)));
   F->addRetAttrs(extensionOfResult(Callee));

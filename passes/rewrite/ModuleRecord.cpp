@@ -102,34 +102,6 @@ void fillRecord(IRBuilder<> &B, GlobalVariable *Record, const Symbols &S,
   B.SetInsertPoint(Tell);
 }
 
-/// Emits the function \p Name, which calls the weak \p EntryName with \p Record. \p Fill emits code
-/// before the call.
-Function *announce(GlobalVariable *Record, StringRef Name, StringRef EntryName,
-                   function_ref<void(IRBuilder<> &, BasicBlock *End)> Fill) {
-  Module &M = *Record->getParent();
-  LLVMContext &C = M.getContext();
-  PointerType *Ptr = PointerType::getUnqual(C);
-  Function *F = Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(C), false),
-                                                GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
-  makeHiddenComdat(M, F);
-  F->setDoesNotThrow();
-  F->setUWTableKind(UWTableKind::Default);
-  F->addFnAttr(Attribute::NoInline); // run once: not worth the compiler's time
-  F->addFnAttr(Attribute::OptimizeNone);
-  Function *Entry = weakEntry(M, EntryName, FunctionType::get(Type::getVoidTy(C), {Ptr}, false));
-  BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),
-             *End = BasicBlock::Create(C, "end", F);
-  IRBuilder<> B(Begin);
-  B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Call, End);
-  B.SetInsertPoint(Call);
-  Fill(B, End);
-  B.CreateCall(Entry, {Record});
-  B.CreateBr(End);
-  B.SetInsertPoint(End);
-  B.CreateRetVoid();
-  return F;
-}
-
 } // namespace
 
 void emitModuleRecord(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVariable *> Tables) {
@@ -138,11 +110,10 @@ void emitModuleRecord(Module &M, smalloc_heap_strategy Heap, ArrayRef<GlobalVari
   GlobalVariable *Record = recordVariable(M, Heap);
   const Symbols S = symbolsOf(M);
   Function *Register =
-      announce(Record, "__smalloc_v1_register", "__smalloc_v1_register_module",
-               [&](IRBuilder<> &B, BasicBlock *End) { fillRecord(B, Record, S, Tables, End); });
+      announcer(Record, "__smalloc_v1_register", "__smalloc_v1_register_module",
+                [&](IRBuilder<> &B, BasicBlock *End) { fillRecord(B, Record, S, Tables, End); });
   Function *Unregister =
-      announce(Record, "__smalloc_v1_unregister", "__smalloc_v1_unregister_module",
-               [](IRBuilder<> &, BasicBlock *) {});
+      announcer(Record, "__smalloc_v1_unregister", "__smalloc_v1_unregister_module");
   appendToGlobalCtors(M, Register, /*Priority=*/1, Register);
   appendToGlobalDtors(M, Unregister, /*Priority=*/1, Unregister);
 }

@@ -43,6 +43,18 @@ void makeHiddenComdat(Module &M, GlobalObject *G) {
   G->setDSOLocal(true);
 }
 
+Function *hiddenFunction(Module &M, const Twine &Name, FunctionType *Type, bool MayThrow) {
+  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
+  if (Function *Known = M.getFunction(Name.str()))
+    Known->replaceAllUsesWith(F), Known->eraseFromParent();
+  F->setName(Name);
+  makeHiddenComdat(M, F);
+  F->setUWTableKind(UWTableKind::Default);
+  if (!MayThrow)
+    F->setDoesNotThrow();
+  return F;
+}
+
 Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
   if (Function *Known = M.getFunction(Name))
     return Known;
@@ -51,6 +63,29 @@ Function *weakEntry(Module &M, StringRef Name, FunctionType *Type) {
   F->addFnAttr(
       Attribute::
           NonLazyBind); // the call goes through the GOT, too: no PLT entry for an absent function
+  return F;
+}
+
+Function *announcer(GlobalVariable *Record, StringRef Name, StringRef EntryName,
+                    function_ref<void(IRBuilder<> &, BasicBlock *End)> Fill) {
+  Module &M = *Record->getParent();
+  LLVMContext &C = M.getContext();
+  PointerType *Ptr = PointerType::getUnqual(C);
+  Function *F = hiddenFunction(M, Name, FunctionType::get(Type::getVoidTy(C), false));
+  F->addFnAttr(Attribute::NoInline); // run once: not worth the compiler's time
+  F->addFnAttr(Attribute::OptimizeNone);
+  Function *Entry = weakEntry(M, EntryName, FunctionType::get(Type::getVoidTy(C), {Ptr}, false));
+  BasicBlock *Begin = BasicBlock::Create(C, "entry", F), *Call = BasicBlock::Create(C, "call", F),
+             *End = BasicBlock::Create(C, "end", F);
+  IRBuilder<> B(Begin);
+  B.CreateCondBr(B.CreateICmpNE(Entry, ConstantPointerNull::get(Ptr)), Call, End);
+  B.SetInsertPoint(Call);
+  if (Fill)
+    Fill(B, End);
+  B.CreateCall(Entry, {Record});
+  B.CreateBr(End);
+  B.SetInsertPoint(End);
+  B.CreateRetVoid();
   return F;
 }
 

@@ -10,6 +10,8 @@
 
 #include "passes/sites/AllocationSites.h"
 #include "smalloc/site.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace smalloc {
@@ -49,6 +51,17 @@ void compileAsUnit(llvm::Module &M);
 /// Returns a weak entry of the runtime. It is not dso_local: its address is loaded from the GOT,
 /// also without -fPIC, so that the linker cannot resolve it as absent.
 llvm::Function *weakEntry(llvm::Module &M, llvm::StringRef Name, llvm::FunctionType *Type);
+
+/// Creates the hidden function \p Name without a body, of which an image keeps one copy. Replaces a
+/// declaration of that name: ThinLTO drops the body of an unused function.
+llvm::Function *hiddenFunction(llvm::Module &M, const llvm::Twine &Name, llvm::FunctionType *Type,
+                               bool MayThrow = false);
+
+/// Emits the function \p Name, which calls the weak \p EntryName with \p Record if there is one. \p
+/// Fill, if given, emits code before the call.
+llvm::Function *
+announcer(llvm::GlobalVariable *Record, llvm::StringRef Name, llvm::StringRef EntryName,
+          llvm::function_ref<void(llvm::IRBuilder<> &, llvm::BasicBlock *End)> Fill = nullptr);
 
 /// Makes \p G hidden, with one copy per linked image.
 void makeHiddenComdat(llvm::Module &M, llvm::GlobalObject *G);

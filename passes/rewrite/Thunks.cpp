@@ -32,17 +32,7 @@ Function *definedFunction(Module &M, StringRef Name) {
 
 /// Makes a hidden function (the linker keeps one per image) that a rewritten call goes through.
 Function *hiddenThunk(Module &M, const Twine &Name, FunctionType *Type, AllocFamily Family) {
-  Function *F = Function::createWithDefaultAttr(Type, GlobalValue::LinkOnceODRLinkage, 0, "", &M);
-  if (Function *Declared = M.getFunction(Name.str())) { // ThinLTO has dropped an unused body
-    Declared->replaceAllUsesWith(F);
-    Declared->eraseFromParent();
-  }
-  F->setName(Name);
-  makeHiddenComdat(M, F);
-  F->setUWTableKind(UWTableKind::Default);
-  if (!isNewFamily(Family) && Family < AllocFamily::Wrapper)
-    F->setDoesNotThrow();
-  return F;
+  return hiddenFunction(M, Name, Type, isNewFamily(Family) || Family >= AllocFamily::Wrapper);
 }
 
 void tailCall(IRBuilder<> &B, FunctionCallee Callee, ArrayRef<Value *> Arguments) {
