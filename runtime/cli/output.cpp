@@ -5,6 +5,7 @@
 
 #include "runtime/cli/written_file.h"
 #include "runtime/errors/diagnostics.h"
+#include "smalloc/base/file_name.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -87,30 +88,11 @@ int finish(const OutputOptions &options, const std::vector<FailIf> &thresholds,
 }
 
 std::string expand_file_name(const std::string &name, const std::string &process) {
-  std::string result;
-  for (size_t i = 0; i < name.size(); i++) {
-    const char key = name[i] == '%' && i + 1 < name.size() ? name[i + 1] : '\0';
-    if (key == 'p') {
-      result += process.empty() ? std::to_string(getpid()) : process;
-    } else if (key == 'h') {
-      char host[256] = "";
-      gethostname(host, sizeof host - 1);
-      result += host;
-    } else if (key == 'r') {
-      const char *rank = nullptr;
-      for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-        if (!rank)
-          rank = std::getenv(variable);
-      result += rank ? rank : "0";
-    } else if (key == '%') {
-      result += '%';
-    } else {
-      result += name[i];
-      continue;
-    }
-    i++;
-  }
-  return result;
+  std::string expanded(name.size() + 256, '\0');
+  while (!smalloc::expand_file_name(name.c_str(), expanded.data(), expanded.size(),
+                                    process.empty() ? nullptr : process.c_str()))
+    expanded.resize(2 * expanded.size());
+  return expanded.c_str();
 }
 
 std::string as_file_name_of_conf(const std::string &name) {

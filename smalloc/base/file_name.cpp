@@ -11,7 +11,7 @@
 
 namespace smalloc {
 
-bool expand_file_name(const char *pattern, char *name, size_t capacity) {
+bool expand_file_name(const char *pattern, char *name, size_t capacity, const char *process) {
   size_t size = 0;
   bool whole = true;
   const auto put = [&](Text text) {
@@ -23,7 +23,8 @@ bool expand_file_name(const char *pattern, char *name, size_t capacity) {
   for (; *pattern; pattern++) {
     char key = *pattern == '%' ? pattern[1] : '\0';
     if (key == 'p') {
-      put(TextBuffer<20>().number(static_cast<uint64_t>(getpid())).text());
+      put(process ? Text(process)
+                  : TextBuffer<20>().number(static_cast<uint64_t>(getpid())).text());
     } else if (key == 'h') {
       char host[256] = "";
       gethostname(host, sizeof host - 1);

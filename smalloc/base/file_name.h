@@ -10,8 +10,9 @@
 namespace smalloc {
 
 /// Writes the expanded `pattern` to `name`, cut to capacity - 1 bytes, and a zero byte. False if it
-/// was cut. Allocates nothing.
-bool expand_file_name(const char *pattern, char *name, size_t capacity);
+/// was cut. `process`: the text for %p; nullptr: this process' number. Allocates nothing.
+bool expand_file_name(const char *pattern, char *name, size_t capacity,
+                      const char *process = nullptr);
 
 } // namespace smalloc
 #endif
