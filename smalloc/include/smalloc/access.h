@@ -7,8 +7,8 @@
  * Sampling is by region of 2 MiB, so that reuse inside a region is seen at every page size up to
  * that. The program records an access if the hash of its region is below the gate's threshold, and
  * tests that itself. A run of accesses of one instruction to one base page is recorded once. A loop
- * whose addresses are known before it starts records all of them in one walk. The library filters
- * accesses of loops in no order to pages that the thread has just recorded.
+ * whose addresses are known before it starts records all of them in one walk. Of a loop in no
+ * order, the library drops accesses to pages that the thread has just recorded.
  */
 #ifndef SMALLOC_ACCESS_H
 #define SMALLOC_ACCESS_H
@@ -25,8 +25,8 @@ extern "C" {
   (((uint64_t)(address) >> SMALLOC_REGION_SHIFT) * SMALLOC_REGION_FACTOR)
 #define SMALLOC_ACCESS_WRITES (UINT64_C(1) << 63) /* flag in a recorded address */
 #define SMALLOC_MOST_WALK_REFERENCES 16
-/* Version of the gate. 1 and 2 had smalloc_recorded without memory after `end`, and after it the
- * pages that were recorded lately; 3 had no table of regions. */
+/* Version of the gate. In versions 1 and 2, smalloc_recorded had no room for accesses after `end`,
+ * but a list of the pages that were recorded lately. Version 3 had no table of regions. */
 #define SMALLOC_GATE_VERSION 4
 /* Accesses that may be recorded after `end`: a piece of a loop checks for room only once. */
 #define SMALLOC_TOLD_BEHIND_END 64
@@ -66,8 +66,8 @@ struct smalloc_gate {
                const struct smalloc_walk_reference *references);
   const char *directory;     /* default folder for the program's trace */
   struct smalloc_gate *next; /* the library's */
-  /* Offset of the thread's smalloc_recorded from the thread pointer, in bytes. The program passes
-   * an access for which it has no room to access(). */
+  /* Offset of the thread's smalloc_recorded from the thread pointer, in bytes. If that has no room
+   * for an access, the program calls access() with its address. */
   int64_t told;
   /* Not 0: every access goes to the thread's buffer. A loop in no order then has a version that
    * tests only for room, and leaves it to the library to drop recently recorded accesses. */

@@ -72,7 +72,7 @@ struct smalloc_live_site {
   uint32_t line;
   uint32_t small_seen; /* 1: the site has small objects; `tracking` says how their live bytes are
                           known */
-  uint64_t requested_bytes; /* of small objects, as of the last slow path, not of the last call */
+  uint64_t requested_bytes;        /* as of the last slow path, not of the last call */
   uint64_t live_bytes, peak_bytes; /* known as `tracking` says */
   uint64_t live_objects;           /* big ones, and with exact tracking all */
   uint64_t superpages;             /* under its big objects */

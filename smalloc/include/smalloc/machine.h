@@ -253,7 +253,8 @@ static inline const struct smalloc_machine *smalloc_machine_by_midr(uint64_t mid
   return smalloc_machine_by_cpu(vendor, 0, (uint16_t)((midr >> 4) & 0xfff));
 }
 
-/* Returns the preset by POWER's AT_PLATFORM: "power9", "ppc970", "power5+". May be NULL. */
+/* Returns the preset by POWER's AT_PLATFORM: "power9", "ppc970", "power5+". `platform` may be NULL;
+ * the result is "generic" then. */
 static inline const struct smalloc_machine *smalloc_machine_by_platform(const char *platform) {
   unsigned number = 0;
   for (; platform && *platform && (*platform < '0' || *platform > '9'); platform++) {

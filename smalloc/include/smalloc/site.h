@@ -65,7 +65,10 @@ enum smalloc_heap_strategy {
   SMALLOC_HEAP_OFF = 1,       /* the program's malloc serves everything */
   SMALLOC_HEAP_SUPERPAGE = 2, /* libsmalloc is the process' malloc; superpages for everything */
   SMALLOC_HEAP_MIGRATE = 3,   /* undecided sites' objects can be frozen and collapsed together */
-  SMALLOC_HEAP_GUEST = 4, /* the program's malloc serves all but the big objects of decided sites */
+  /* The program's malloc serves all but these: big objects of decided sites; all objects of sites
+   * that a profile or a directive decided; in a program without sites, big objects beyond the TLB's
+   * reach. */
+  SMALLOC_HEAP_GUEST = 4,
 };
 
 enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE = 1 };
@@ -164,15 +167,15 @@ struct smalloc_site {
 
 /* The mutable part of a site. A rewritten call passes its address.
  * `word`: bits 0-7 decision, 8-15 flags of the site (low byte), 16-21 log2 page size, 22 PLACED,
- * 23 LEFT, 24-28 decided_by, 29 JOINS, 30 DIRECT, 31 SHARED, 32-63 min_bytes in base pages of 4
- * KiB (saturated). A word of 0 is "the program's malloc": the thunk tests for it before anything
- * else. Both sides access the word with relaxed atomics. */
+ * 24-28 decided_by, 29 JOINS, 30 DIRECT, 32-63 min_bytes in base pages of 4 KiB (saturated). A word
+ * of 0 is "the program's malloc": the thunk tests for it before anything else. Both sides access
+ * the word with relaxed atomics. */
 struct smalloc_cell {
   uint64_t word;
   int64_t site_offset; /* address of the record minus address of this cell */
-  /* Bytes requested at small sites, counted by the runtime from 0. Once the word has DIRECT or
-   * SHARED, it is an estimate: each thread adds what it has taken from all direct sites to its
-   * current one, every 64 KiB (SHARED: every 16 KiB). */
+  /* Bytes requested at the site, counted by the runtime from 0. Once the word has DIRECT or JOINS,
+   * it is an estimate. A thread sums what it requests at all such sites, and adds the sum to one of
+   * them: DIRECT every 64 KiB (heap:superpage: 1 MiB), JOINS every 256 KiB. */
   uint64_t requested_bytes;
 };
 
@@ -242,8 +245,8 @@ struct smalloc_wrapper {
   void *with_cell;
 };
 
-/* One per linked image (hidden COMDAT "__smalloc_v1_module"). A constructor of the lowest
- * priority number fills in the addresses as that image resolves them (through its GOT) and calls
+/* One per linked image (hidden COMDAT "__smalloc_v1_module"). A constructor of priority 1, before
+ * the program's own, fills in the addresses as that image resolves them (through its GOT) and calls
  * __smalloc_v1_register_module. The runtime gives superpages only to images whose free, realloc
  * and operator delete are its own. */
 struct smalloc_module {

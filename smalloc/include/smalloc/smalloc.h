@@ -19,14 +19,15 @@ extern "C" {
 
 enum smalloc_pages {
   SMALLOC_BASE =
-      0, /* base pages; below 2 MiB in the class heap, which smalloc_heap_migrate() can move */
+      0, /* base pages; below 2 MiB in the class heap, which smalloc_heap_migrate() can collapse */
   SMALLOC_SUPERPAGE =
       1, /* superpages from the start, the last one whole even when the object ends inside it */
   SMALLOC_BOTH = 2, /* superpages from the start for what fills them, base pages for the tail */
 };
 /* Objects below 2 MiB share superpages. Those of SMALLOC_SUPERPAGE and SMALLOC_BOTH are in a
- * heap whose units of 2 MiB become superpages as they fill up. Once the heap has 24 MiB
- * (heap:auto) or 100 MiB, its units are superpages from the start. */
+ * heap whose units of 2 MiB become superpages as they fill up. From 100 MiB in use on, new units
+ * are superpages from the start (heap:auto: from 2 MiB on), if the program fills what it requests.
+ * The limit is multiplied by the number of jemalloc's arenas. */
 
 /* Allocates at least `bytes` bytes, aligned for any type; a unique pointer for 0. Returns NULL
  * and sets ENOMEM without memory. Constant time below 2 MiB; above, a search for a free run and
@@ -93,8 +94,10 @@ struct smalloc_statistics {
   uint64_t pages_released; /* base pages returned to the system */
   uint64_t fallbacks;      /* requests that libsmalloc's heaps should have served and could not */
   uint64_t mappings;       /* estimate of the mappings that libsmalloc's objects use up */
-  uint64_t pending;        /* objects and heaps that wait for promotion */
-  uint64_t migrations, migration_ns; /* of the class heap; time spent on its superpages */
+  uint64_t pending;        /* objects, heaps and mapped ranges that wait for promotion */
+  /* Of the class heap, and of big objects whose directive takes effect while the program runs; time
+   * spent on their superpages. */
+  uint64_t migrations, migration_ns;
 };
 
 /* Fills in *statistics. REQUIRES: statistics->bytes is set. */
