@@ -19,7 +19,7 @@ inline uint64_t take_number(const char *&at) {
   return value;
 }
 
-/// Parses `value` as a decimal number. Returns false if it is not a number or overflows.
+/// Parses `value` as a decimal number. Returns false if it is not a number or above UINT64_MAX - 6.
 inline bool parse_number(Text value, uint64_t &number) {
   if (value.size == 0)
     return false;

@@ -3,7 +3,9 @@
 // spin_lock.h guards libsmalloc's short critical sections with a lock word that records no owner. A
 // fork handler can therefore release in the child a lock that a thread of the parent held. A waiter
 // spins for 64 tries, yields for 64 more, then sleeps 50 us between tries. No code holds a SpinLock
-// across a system call that may block for long, or while it calls malloc.
+// while it calls libsmalloc's own malloc. (JoiningHeap calls the program's.) The longest system
+// call under a SpinLock is a collapse, some milliseconds; only the start, under Runtime's
+// options_lock_, reads whole files.
 #ifndef SMALLOC_BASE_SPIN_LOCK_H
 #define SMALLOC_BASE_SPIN_LOCK_H
 
@@ -27,9 +29,8 @@ public:
         sleep_a_moment();
     }
   }
-  /// Waits for the lock to be free without taking it. Returns false after 10000 tries: a signal
-  /// handler may have interrupted the thread that holds the lock. Does lock() and unlock()
-  /// otherwise.
+  /// Waits until the lock is free, and returns true without holding it. Returns false after 10000
+  /// tries: a signal handler may have interrupted the thread that holds the lock.
   bool comes_free() noexcept {
     constexpr unsigned kTries = 10000;
     for (unsigned tries = 0; tries < kTries; tries++) {
