@@ -45,7 +45,7 @@
 #if SMALLOC_BARE_THREADS
 extern "C" {
 extern const ptrdiff_t __rseq_offset __attribute__((weak)); // glibc 2.35
-// A sanitizer keeps its own state of every thread, and sees only threads from pthread_create.
+// Null unless the program was built with a sanitizer.
 void __asan_init() __attribute__((weak));
 void __tsan_init() __attribute__((weak));
 void __msan_init() __attribute__((weak));
@@ -60,7 +60,8 @@ namespace {
 
 constexpr size_t kGuardBytes = 4096, kStackBytes = size_t{128} << 10;
 /// glibc's record of a thread begins at the thread pointer (2,304 bytes in glibc 2.36). Static TLS
-/// lies below it; a program with more than kMostStaticBytes gets no bare thread.
+/// lies below it. Blocks farther than kMostStaticBytes from the thread pointer are left out: a
+/// program in which libsmalloc's or the C library's data lies there gets no bare thread.
 constexpr size_t kRecordBytes = 4096, kMostStaticBytes = size_t{4} << 20;
 /// Room for the static TLS of libraries that are loaded later: glibc's reserve is 1,664 bytes.
 constexpr size_t kReservedBytes = 4096, kStaticAlignment = 4096;
@@ -154,7 +155,9 @@ void copy_head(char *to) {
     memcpy(to + __rseq_offset + kProcessorOfRseq, &unregistered, sizeof unregistered);
 }
 
-/// Bytes from the lowest static TLS to the thread pointer; 0: too many.
+/// Returns the bytes of static TLS that the thread gets: those from the lowest block to the thread
+/// pointer, kReservedBytes more, rounded up. Returns 0 if a block that the thread needs is too far
+/// away.
 size_t static_tls_bytes() {
   size_t farthest = 0;
   for_each_static_tls([&](size_t distance, const ElfW(Phdr) &, const void *) {

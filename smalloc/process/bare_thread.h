@@ -28,10 +28,10 @@ ThreadStart start_bare_thread(void (*body)());
 bool is_bare_thread();
 /// True if no bare thread of this process runs.
 bool bare_thread_has_ended();
-/// Waits until the thread has ended, for at most `ns`. True: it has.
+/// Waits until the thread has ended, for at most `ns` nanoseconds. Returns true if it has ended.
 bool wait_for_bare_thread(long ns);
-/// Forgets the thread in the child of a fork, where it does not exist. The child's own has new
-/// storage: jemalloc's lists may lead to that of the parent's.
+/// Forgets the thread in the child of a fork, where it does not exist. A bare thread of the child
+/// gets new storage, because jemalloc's lists may still lead to the old one.
 void forget_bare_thread();
 
 } // namespace smalloc

@@ -26,8 +26,8 @@ void set_alone_with_helper(bool (*alone)(bool one_known));
 /// allocate.) So call it as early as possible. Works once; any thread.
 void reserve_fork_handlers();
 /// Registers handlers whose prepare must run after all those of lock_at_fork(). Optional.
-/// reserve_fork_handlers() calls it once, before it registers its own. In a static program the base
-/// allocator defines it, and it runs before any constructor.
+/// reserve_fork_handlers() calls it once, before it registers its own. core/runtime_fork.cpp
+/// defines it.
 void register_before_fork_locks() __attribute__((weak));
 /// Locks stdio's list of streams, before any lock that an allocation takes. The lock is recursive.
 void lock_streams();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // loaded_objects.cpp reads dynamic symbol tables of the loaded images. dl_iterate_phdr lists the
-// images in load order. It finds definitions by each image's hash table (GNU, else System V), and
-// imports by a walk over an image's whole symbol table.
+// images in load order. It finds definitions by each image's GNU hash table. Without one, and for
+// imports, it walks over the image's whole symbol table.
 #include "smalloc/process/loaded_objects.h"
 
 #include <atomic>

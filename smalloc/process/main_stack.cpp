@@ -15,7 +15,7 @@
 namespace smalloc {
 namespace {
 
-// Arguments and environment take at most a quarter of the limit, and at most 6 MiB (execve(2)).
+// The kernel's guard gap below a stack: 256 pages (stack_guard_gap).
 constexpr size_t kMargin = size_t{1} << 20;
 
 /// Touches a byte `bytes` below the stack pointer. Moves the stack pointer itself: kernels before
@@ -39,7 +39,8 @@ StackRange lengthen_main_stack(size_t most_bytes) {
   size_t bytes = most_bytes;
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
     bytes = static_cast<size_t>(limit.rlim_cur);
-  // Leaves room above: the limit counts from the arguments, above the strings of environ.
+  // The limit counts from the upper end of the stack, where arguments and environment lie. They
+  // take at most a quarter of it (execve(2)).
   const size_t margin = kMargin + bytes / 4;
   if (bytes <= margin + kMargin)
     return {};

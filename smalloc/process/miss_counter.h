@@ -26,7 +26,7 @@ public:
   };
   static const Calls kKernel;
 
-  /// Starts to count in this thread and in all threads that they start from now on, but not in
+  /// Starts to count in this thread and in all threads that descend from it from now on, but not in
   /// child processes. Works once. Makes system calls only.
   void start(const Calls &calls = kKernel);
   /// Sets `misses` to the count so far, including threads that have ended. Returns false if the

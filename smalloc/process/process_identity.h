@@ -15,7 +15,8 @@ namespace smalloc {
 /// or `text` is too small.
 bool executable_build_id(char *text, size_t capacity);
 
-/// Returns the process' start time in clock ticks since boot; 0: no such process, or no /proc.
+/// Returns the process' start time in clock ticks since boot; 0: no such process, a zombie, or no
+/// /proc.
 uint64_t start_ticks(uint64_t pid);
 /// True if the process `pid` is the one that started at `start_ticks` and is not a zombie.
 bool is_alive(uint64_t pid, uint64_t start_ticks);

@@ -14,8 +14,8 @@ struct ProcessMemory {
   uint64_t anonymous_bytes; ///< those of them that no file backs
   uint64_t data_bytes;      ///< private writable memory and stacks, touched or not
 };
-/// Returns the process' memory; all zero if the kernel does not report it. Cost: three system
-/// calls, about 3 us.
+/// Returns the process' memory; all zero if the kernel does not report it. Cost: four system calls,
+/// about 3 us.
 ProcessMemory process_memory(const OsHooks &os);
 
 /// Returns the RAM of the system in bytes; reads it once. Reads a file, as for other facts:
