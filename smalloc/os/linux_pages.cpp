@@ -54,8 +54,8 @@ int result_of(int status) { return status == 0 ? 0 : errno; }
 
 void *reserve(size_t bytes) {
   KeepErrno keep;
-  // Align to a whole part in a big reservation: thread_cache.h finds a page by the part of the
-  // addresses in which it lies, a GiB or another power of two.
+  // Align a big reservation to a part of the address space, 1 GiB or a larger power of two:
+  // thread_cache.h finds jemalloc's record of a page by the part in which the page lies.
   constexpr size_t kGiB = size_t{1} << 30;
   constexpr size_t kPartBytes = max_of(kGiB, size_t{1} << SMALLOC_JEMALLOC_PART_SHIFT);
   const size_t alignment = bytes >= 16 * kGiB ? kPartBytes : kSuperpageBytes;
@@ -134,7 +134,7 @@ size_t pages_in_core(const void *start, size_t bytes) {
   return count;
 }
 
-/// Declares the argument of PAGEMAP_SCAN (Linux 6.7), which Debian 12's headers lack.
+/// Argument of ioctl's PAGEMAP_SCAN (Linux 6.7). Debian 12's headers do not declare it.
 struct PagemapRegion {
   uint64_t start, end, categories;
 };
@@ -172,9 +172,9 @@ long pages_with_memory(int pagemap, const char *start, size_t bytes) {
   return static_cast<long>(pages);
 }
 
-/// Returns the same from /proc/self/pagemap, before Linux 6.7. An entry's bit 63 means present; bit
-/// 56 means mapped by this process only, which the zero page is not. A page shared with a forked
-/// child does not count either.
+/// Returns the number of such pages from the entries of /proc/self/pagemap, for kernels before
+/// Linux 6.7. An entry's bit 63 means present; bit 56 means mapped by this process only, which the
+/// zero page is not. A page shared with a forked child does not count either.
 long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
   constexpr size_t kAtOnce = 64;
   uint64_t entries[kAtOnce];

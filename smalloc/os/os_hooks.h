@@ -86,8 +86,8 @@ struct OsHooks {
   uint64_t (*first_touch_ns)();
   /// Returns a bit for each of the unit's kUnitParts parts that the program has written; the first
   /// part's is the lowest. Checks one cache line of one page of each part for a byte other than
-  /// zero. Returns 0 if a page of the unit is not resident, the kernel does not report that, or the
-  /// program has made the memory unreadable.
+  /// zero. Returns 0 if a page of the unit is not resident, or the kernel does not report that.
+  /// Returns 0 also if the program has made the memory unreadable, or is under a seccomp filter.
   unsigned (*parts_with_data)(const void *unit);
   /// True if the range lies in one mapping of the process; then all of its pages have the same
   /// attributes. True also where the kernel does not report it.

@@ -9,8 +9,8 @@
 
 namespace smalloc {
 
-/// Says which signals the thread may receive while the work runs. They are blocked unless the work
-/// may wait for other threads or processes: a signal handler may inspect the stack.
+/// Whether the thread may receive signals while the work runs. They are blocked, because a signal
+/// handler may inspect the stack, unless the work may wait for other threads or processes.
 enum class Signals { kBlocked, kAllowed };
 /// Runs work(argument) on 256 KiB of stack that it maps and unmaps, or on the caller's stack if it
 /// cannot map any. Cost: about 10 us. The work must return: no exception and no longjmp may leave
