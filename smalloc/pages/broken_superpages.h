@@ -31,12 +31,12 @@ public:
     region_ = &region;
   }
 
-  /// Schedules a round after a fork, in the parent and in the child. Takes no lock; its only system
-  /// call reads the time.
+  /// Schedules a round after a fork, in the parent and in the child. `in_handler`: a signal handler
+  /// forked. Takes no lock; its only system call reads the time.
   void forked(bool in_child, bool in_handler = false);
   /// True if a round is due or under way.
   bool due() const;
-  /// True if some superpage is shared with another process, or is broken.
+  /// True if, after a fork, some superpage may still be shared with another process, or broken.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
   /// True if the helper thread may be started for it. False in a child: most children soon run
   /// another program. False also if a signal handler forked, as it may have interrupted an

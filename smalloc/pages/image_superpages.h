@@ -35,8 +35,8 @@ void put_on_superpages(const ImageSegment &segment, const Options &options, Imag
 /// Advises the whole superpages of a stack below its used part. Counts in `pages`.
 void put_stack(const StackRange &stack, ImagePages &pages);
 
-/// Handles all of the process as `options` request. Warns with one line for each kind if the kernel
-/// cannot.
+/// Handles the whole process as `options` request. Warns in one line, for all kinds together, if
+/// the kernel refuses superpages.
 void image_superpages_at_start(const Options &options, const OsHooks &os, Counters &counters,
                                void (*warn)(Text));
 

@@ -7,7 +7,8 @@ namespace smalloc {
 namespace {
 constexpr uint64_t kLookPriceNs = 2500; ///< the same as in promoter.cpp
 constexpr uint8_t kMostFruitless = 10;
-/// In a row: the kernel is short of something, or the range is gone.
+/// Refused collapses in a row after which promote() stops: the kernel is short of something, or the
+/// range is gone.
 constexpr unsigned kMostFailures = 4;
 } // namespace
 
@@ -56,8 +57,9 @@ void MappedRanges::insert(char *first, uint64_t units) {
     config_.passes_below->store(0);
 }
 
-/// Advises superpages for the first units. Returns how many units have advice now. Too expensive
-/// units get none, since only a unit without advice may be collapsed later.
+/// Advises superpages for the first units. Returns how many units have advice now. Units whose
+/// first touch is too expensive get none: `born()` remembers them, and touched() collapses them
+/// later.
 uint64_t MappedRanges::advise(char *first, uint64_t units, FirstTouchCost *price) {
   const bool expensive = price && price->too_expensive();
   const uint64_t cheap = expensive ? 0 : price ? price->touch_and_advise(first, units) : units;

@@ -11,8 +11,8 @@
 //    the credit pays. The rules are those of big objects (promoter.cpp) without the finer ones. It
 //    forgets a range that stays sparse, or is gone, after some looks. A new range replaces the
 //    oldest one.
-// Nothing here waits: a thread that finds the table locked returns, and the estimate misses one
-// call.
+// A thread that finds the table locked returns, and the estimate misses one call. Only `born()`
+// waits for the lock, once, to enter a range.
 #ifndef SMALLOC_PAGES_MAPPED_RANGES_H
 #define SMALLOC_PAGES_MAPPED_RANGES_H
 

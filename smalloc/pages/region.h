@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // region.h divides one reserved range of the address space among the kinds of libsmalloc's memory.
-// One compare tests if a pointer is in the range. Inside are fixed slices, so that another
-// compare finds the owner. Each slice keeps one page-size advice for life: changing the advice of
+// One compare tests if a pointer is in the range. Inside are fixed slices, so that a few more
+// compares find the owner. Each slice keeps one page-size advice for life: changing the advice of
 // each superpage would make each a mapping. At 65,530 mappings the program's own mmap fails. The
 // region also accounts for superpages against the budget, and for mappings against 1/8 of the
 // system's limit.
@@ -154,8 +154,9 @@ public:
 
   /// Collapses one unit in place: of an unadvised slice, or of a big object that is advised against
   /// superpages. In the second case, and under THP=always, it costs a mapping, which the caller
-  /// uncharges when it releases the unit. Returns 0 or an errno value, which it counts by reason.
-  /// Charges the budget on success. `duration_ns`: time taken, with or without success.
+  /// uncharges when it releases the unit. Returns 0 or an errno value, which it counts by reason;
+  /// ENOSPC, not counted: the budget has no room, or there are no transparent superpages. Charges
+  /// the budget on success. `duration_ns`: time taken, with or without success.
   int promote(char *unit, uint64_t &duration_ns);
   /// Turns a superpage into base pages in place; its contents stay. Returns false if no mapping is
   /// left for the advice that keeps the kernel from collapsing it again. A unit with a superpage at
