@@ -28,7 +28,7 @@ struct LiveOptions {
   /// sees fewer samples per page.
   unsigned interval_ms = 5000;
   /// numa_sample:1024: every N-th access, for sources that count accesses. The paper's Table 1: the
-  /// error grows from 0.02 to 0.11 below 256.
+  /// error is 0.02 with 256 and more, and up to 0.11 with fewer.
   unsigned sample_period = 1024;
   /// numa_clock:1000 microseconds of processor time between two samples of the clock source. A
   /// sample costs about 2.

@@ -16,7 +16,8 @@
 //    different pages: split and move. Hot and mixed: interleave whole superpages by load. Else
 //    leave. A split superpage is collapsed again after three quiet intervals;
 //  - imbalance guard: a move must not raise a node's load above imbalance_limit times the mean
-//    (bandwidth before locality), over the nodes that are at work, nor fill a node's memory.
+//    (bandwidth before locality), over the nodes that are at work, unless the node that it leaves
+//    has still more load. Nor may it fill a node's memory.
 #ifndef SMALLOC_NUMA_MIGRATION_POLICY_H
 #define SMALLOC_NUMA_MIGRATION_POLICY_H
 

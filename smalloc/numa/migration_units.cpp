@@ -139,7 +139,8 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
   const double most = *std::max_element(by_node, by_node + topology_.nodes);
   if (!options_.benefit_test || most >= options_.whole_share * total)
     return plan_whole_move(unit, best_home(by_node, home), out);
-  // Young and mixed may only mean that one node initialised the superpage and another uses it.
+  // A superpage in its first interval may have several users only because one node initialised it
+  // and another uses it.
   if (options_.neighbours && unit.quiet == 0) {
     counters_.mixed_left++;
     return 0;
@@ -164,8 +165,8 @@ size_t MigrationPolicy::plan_superpage(Unit &unit, Move *out, size_t capacity) {
 size_t MigrationPolicy::plan_whole_move(Unit &unit, const Best &best, Move *out) {
   if (best.node == unit.page[0].home())
     return 0;
-  // The first interval may be a start, or a processor that had to wait, and moving 512 pages is
-  // expensive.
+  // The samples of a first interval may show the program's start, or one processor while the others
+  // had to wait. Moving 512 pages is expensive.
   if (options_.neighbours && unit.quiet == 0) {
     counters_.mixed_left++;
     return 0;

@@ -14,7 +14,7 @@
 namespace smalloc::numa {
 
 /// Samples from which a block of pages shows its user. By chance 13 of 16 come from one of two
-/// equal users: one in a hundred.
+/// equal users: one in 47.
 inline constexpr unsigned kTellingSamples = 16;
 
 class Neighbourhood {

@@ -53,16 +53,16 @@ struct MoverCounters {
 
 class PageMover {
 public:
-  /// Most pages in a call. The call holds the address space's lock for that long at a time. The
-  /// kernel itself works in pieces of about this size.
+  /// Most pages in a call of move_pages(2), which holds the address space's lock while it moves
+  /// them. The kernel itself works in pieces of about this size.
   static constexpr unsigned kBatch = 256;
 
   PageMover(const Topology &topology, const MoverHooks &hooks)
       : topology_(topology), hooks_(hooks) {}
 
   /// Carries out `n` entries in their order and reports each to the policy. Returns how many were
-  /// done. Checks `stop`, if any, between batches (the process is ending): the rest counts as not
-  /// done.
+  /// done. Checks `stop`, if any, before each entry (the process is ending): the entries from there
+  /// on count as not done. A batch that has been collected before is still carried out.
   size_t carry_out(MigrationPolicy &policy, const Move *plan, size_t n,
                    const volatile bool *stop = nullptr);
   /// Records where the kernel has the unit's pages. Pages that are not resident keep their home.

@@ -2,7 +2,7 @@
 //
 // placement.h computes on which nodes an object's pages appear at first touch, whichever thread
 // touches them. A serial initialisation loop thus no longer puts all pages on its own node. A hint
-// comes from a directives file (numa=...) or from the compiler (fplugin-arg-smalloc-numa=hints).
+// comes from a directives file (numa=...) or from the compiler (-fplugin-arg-smalloc-numa=hints).
 // Objects below a superpage, several of which share one, follow the same hints by node_units.h.
 #ifndef SMALLOC_NUMA_PLACEMENT_H
 #define SMALLOC_NUMA_PLACEMENT_H
