@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// free_owner.cpp compares addresses of functions with libsmalloc's own. It looks through PLT slots,
+// and through the recorder, to the definition that a call really reaches.
 #include "smalloc/sites/free_owner.h"
 #include "smalloc/base/units.h"
 #include "smalloc/include/smalloc/site.h"

@@ -12,7 +12,7 @@ namespace smalloc {
 /// libsmalloc's own definitions, set by override/. Lookups by name may find a foreign allocator's.
 struct OwnFunctions {
   void *free, *realloc, *operator_delete;
-  /// The targets of libsmalloc's own references.
+  /// Targets of these names in this process: another allocator's functions if it comes first.
   void *visible_free, *visible_realloc, *visible_delete;
 };
 extern OwnFunctions g_own;
@@ -22,8 +22,8 @@ inline bool another_free_is_first() { return g_own.visible_free != g_own.free; }
 
 /// True if `address`, which an image calls by the name `name`, is libsmalloc's definition `own`.
 bool reaches_ours(void *address, void *own, const char *name);
-/// Finds the owner of free in this process. nullptr: this library. "": a second copy of libsmalloc,
-/// which needs no warning. Else the text of a warning.
+/// Finds the owner of free in this process. Returns nullptr if that is this library; "" if it is
+/// another copy of libsmalloc, which needs no warning; else the text of a warning.
 const char *modules_who_owns_free();
 
 /// The definition of a C++ operator behind libsmalloc's: the one that is called when libsmalloc
@@ -39,8 +39,8 @@ Behind who_is_behind(void *definition);
 /// libsmalloc's range (it calls malloc) and begin before the pointer that it hands out. All C++
 /// operators are then its own.
 bool operators_replaced();
-/// True if operator delete of the executable is libsmalloc's. For objects of operator new that no
-/// module record covers.
+/// True if the first operator delete in load order is libsmalloc's, and neither the program nor a
+/// library replaces C++ operators. For objects of operator new that no module record covers.
 bool deletes_reach_us();
 
 } // namespace smalloc

@@ -71,8 +71,9 @@ private:
   void add_edges();
   void sort_accesses();
   void spread(const Access &access);
-  /// A node's pointer itself; the contents of its memory; of these, what is stored there or further
-  /// down.
+  /// Names what an access reaches at a node: its pointer (kItself); what its memory contains
+  /// (kContents); of that, only what functions that received the pointer store themselves
+  /// (kStored).
   enum Place { kItself, kContents, kStored, kPlaceKinds };
   void visit(uint32_t node, Place place, uint32_t access, uint32_t edge);
 

@@ -46,8 +46,8 @@ public:
 
   LiveContents &contents() { return contents_; }
   Counters &counters() { return contents_.counters; }
-  /// Copies a string into the page and returns its offset; 0 if there is no room. Precondition: the
-  /// caller's lock is held.
+  /// Copies a string into the page and returns its offset; 0 if there is no room. REQUIRES: no
+  /// other thread adds a string meanwhile (SiteAccounts' lock, or the start).
   uint32_t add_string(const char *text);
   const char *string(uint32_t offset) const { return contents_.strings + offset; }
 

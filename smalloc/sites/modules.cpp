@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// modules.cpp links the images' records in a list, under a lock, and reads their tables of sites.
 #include "smalloc/sites/modules.h"
 #include "smalloc/base/spin_lock.h"
 

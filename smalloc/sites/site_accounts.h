@@ -6,8 +6,8 @@
 // Sampled (stats:exit, stats:sites): an object is recorded when the bytes allocated by its thread
 // pass a sample point. Points lie 16 KiB apart on average. When the table is full, half of the
 // points are dropped and the distance doubles. An estimate of L live bytes has the relative
-// standard error sqrt(sample_bytes / L). That is at most 3 % for a site with a tenth of the live
-// bytes.
+// standard error sqrt(sample_bytes / L). For a site with a tenth of the live bytes that is at most
+// 3 % once the heap has 200 MiB.
 // Exact (debug:on, abort:true): every object is recorded.
 // While small objects are charged, malloc and free leave their fast paths: no site is marked
 // direct, and g_range.main_heap_bytes is 0. Otherwise charging costs nothing there.

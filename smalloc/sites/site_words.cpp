@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// site_words.cpp passes over the sites of an image once for each source of decisions. A later
+// source overrules an earlier one: strategy, joined summaries, directives. Barred sites come last.
 #include "smalloc/sites/site_words.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/os/scratch_pages.h"
@@ -45,7 +47,8 @@ void word_for_strategy(const smalloc_site *site, smalloc_cell *cell, void *data)
   bool undecided = flags & SMALLOC_SITE_UNDECIDED;
   if (site->decision == SMALLOC_DECISION_BASE && !undecided)
     return set_word(cell, 0);
-  // The class heap includes objects of every size.
+  // heap:migrate serves an undecided site's requests of every size. SMALL makes its thunk pass them
+  // all on.
   if (undecided && strategy == HeapStrategy::kMigrate)
     flags |= SMALLOC_SITE_SMALL;
   else if (undecided && (flags & SMALLOC_SITE_SMALL))
@@ -108,11 +111,11 @@ void mark_served(const smalloc_site *site, smalloc_cell *cell, void *data) {
                           : uint64_t{SMALLOC_CELL_SERVED} << 8,
                     __ATOMIC_RELAXED);
 }
-/// Applies a directive to a site. A profile has precedence over compilers and strategies.
 struct Obeying {
   const smalloc_module &module;
   bool serves_process;
 };
+/// Applies a directive to a site. A profile has precedence over compilers and strategies.
 void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *data) {
   const auto &obeying = *static_cast<const Obeying *>(data);
   if (!(site->flags & SMALLOC_SITE_REWRITTEN) || is_barred(site, obeying.module))
@@ -138,7 +141,8 @@ void obey_directive(const smalloc_site *site, smalloc_cell *cell, void *data) {
     word = SMALLOC_WORD(SMALLOC_DECISION_RUNTIME,
                         flags & ~(SMALLOC_SITE_FULLY_INITIALISED | SMALLOC_SITE_SMALL), 21,
                         SMALLOC_BY_DIRECTIVE, kPagesPerUnit);
-  // Without a word malloc would choose its pages, or its NUMA node would be lost.
+  // With a word of 0 the site's calls would go to malloc: libsmalloc's malloc would choose the
+  // pages, or the site's NUMA node would be lost.
   else if (obeying.serves_process || g_placement.of(site).kind != numa::PlacementKind::kNone)
     word = SMALLOC_WORD(SMALLOC_DECISION_BASE, flags, 12, SMALLOC_BY_DIRECTIVE, 0);
   constexpr uint64_t kOfTheRuntime = uint64_t{SMALLOC_CELL_SERVED} << 8 | SMALLOC_CELL_DIRECT |
