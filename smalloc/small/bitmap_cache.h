@@ -12,8 +12,8 @@ namespace smalloc {
 
 /// A cached object does not join its neighbours, serves no other size, and keeps its span. So the
 /// bytes of all stacks have a limit, at which all are returned: 1/16 of the live bytes, within
-/// bounds. So it falls while a program frees all it has, and a few spans may all stay. With 1/64,
-/// replacing objects at random took three times as long.
+/// bounds. It falls while a program frees all it has. In a heap of at most kFewSpans spans it is at
+/// least kLeastOfFewSpans. With 1/64, replacing objects at random took three times as long.
 class BitmapCache {
 public:
   static constexpr unsigned kMostGranules = 512; ///< of an object: 8 KiB
@@ -25,7 +25,8 @@ public:
   /// Returns an object of `n` granules; nullptr: pop() may have one.
   void *pop_fast(unsigned n) {
     void **const top = top_[n];
-    // Not where the chunk is empty, or full: that looks like none.
+    // place() is 1 in an empty chunk. It is 0 behind a full chunk, and also if there is none:
+    // pop_at_edge() distinguishes these two.
     if (SMALLOC_UNLIKELY(place(top) <= 1))
       return nullptr;
     top_[n] = top - 1;

@@ -66,7 +66,8 @@ void BitmapHeap::end_cache(void *value) {
   g_small.release(value);
 }
 
-/// Precondition of the following functions but grow(), refill() and return_spans(): lock_ is held.
+/// Precondition of this and the following private functions: lock_ is held. Exceptions: set_span(),
+/// grow(), cache_object(), refill(), return_spans() and release_slowly().
 void BitmapHeap::insert(FreeRun *run, unsigned length) {
   const unsigned k = list_of(length);
   run->previous = nullptr;

@@ -2,9 +2,10 @@
 //
 // bitmap_heap.h serves small objects of sites whose request size is not constant, under heap:auto.
 // Size classes keep freed objects apart by class, so a program whose sizes drift from 112 to 176
-// bytes takes 1.3 times the memory. Here a freed object joins its free neighbours (BitmapSpan), and
-// a thread's cache serves most calls. The spans are large objects of the private jemalloc, so its
-// arenas share their superpages with the size classes.
+// bytes takes 1.3 times the memory. Here a freed object joins its free neighbours (BitmapSpan). The
+// heap serves the main thread only, most calls from that thread's cache; any thread may free its
+// objects. The spans are large objects of the private jemalloc, so its arenas share their
+// superpages with the size classes.
 #ifndef SMALLOC_SMALL_BITMAP_HEAP_H
 #define SMALLOC_SMALL_BITMAP_HEAP_H
 
@@ -15,7 +16,7 @@
 
 namespace smalloc {
 
-/// The heap. Thread safe; a thread's cache is its own.
+/// The heap. Thread-safe. Only the main thread has a cache.
 class BitmapHeap {
 public:
   static constexpr size_t kMostBytes = 8192;
@@ -50,8 +51,8 @@ public:
                ? cache->pop_fast(granules(bytes))
                : nullptr;
   }
-  /// Allocates `bytes`, aligned to 16. nullptr: the heap does not run, or has no memory. REQUIRES:
-  /// 0 < bytes <= kMostBytes.
+  /// Allocates `bytes`, aligned to 16. nullptr: the heap does not run, has no memory, or the
+  /// calling thread is not the main one. REQUIRES: 0 < bytes <= kMostBytes.
   void *allocate(size_t bytes);
   /// Frees an object. REQUIRES: owns() its offset.
   void release(void *p) {
@@ -68,7 +69,7 @@ public:
   }
   /// Returns the calling thread's cached objects, and unused spans to jemalloc.
   void trim();
-  /// Bytes of all spans, and of the objects in them. Cached ones count as objects.
+  /// Stores the bytes of all spans, and of the objects in them. Cached objects count as live.
   void statistics(uint64_t &span_bytes, uint64_t &live_bytes);
 
   void lock_all() { lock_.lock(); }

@@ -6,7 +6,7 @@
 // run keeps its length and its list links in its own memory. A freed object is not read or written.
 //
 // The bits fill a page. If each lay at the start of its span, all would compete for the same 1/16
-// of the L2 cache's sets. So their place in the span differs from span to span.
+// of the sets of an L2 cache of 1 MiB. So their place in the span differs from span to span.
 #ifndef SMALLOC_SMALL_BITMAP_SPAN_H
 #define SMALLOC_SMALL_BITMAP_SPAN_H
 
@@ -48,14 +48,15 @@ public:
   bool starts_object(const void *p) const;
 
   static unsigned length_of(const FreeRun *run);
-  /// Granules from `run` on in front of the first place at which objects of `n` granules cross no
-  /// more cache lines than they must, one behind the other: a multiple of the largest power of two
-  /// that divides their size, at most a line.
+  /// Returns the granules from `run` on that have to stay free in front of objects of `n` granules,
+  /// which lie one behind the other. From there on they cross as few cache lines as possible: the
+  /// place is a multiple of the largest power of two that divides their size, at most a line.
   static unsigned before_aligned(const FreeRun *run, unsigned n) {
     const unsigned unit = min_of(n & (0u - n), kLineGranules);
     return (0u - granule(run)) & (unit - 1);
   }
-  /// The listed run directly in front of `p`, or behind it; nullptr: there is none.
+  /// Return the listed run that ends directly in front of `p`, or that begins at `p`; nullptr:
+  /// there is none.
   FreeRun *run_before(const void *p);
   FreeRun *run_at(void *p);
   /// Makes `length` free granules a listed run. Returns the run, which the caller adds to its list.
@@ -70,14 +71,14 @@ public:
   /// Frees all but the first `n` of the object's granules. They are in no listed run.
   void free_end(void *p, unsigned had, unsigned n);
 
-  /// The first free granules in the order of addresses, from granule `from` on, that are in no
-  /// listed run, or that are in one. `from` becomes the first granule behind them. 0 in `length`:
-  /// there are none.
+  /// Return the first free granules in the order of addresses, from granule `from` on:
+  /// next_unlisted() those that are in no listed run, next_run() those that are in one. Store their
+  /// number in `length` (0: there are none), and in `from` the first granule behind them.
   void *next_unlisted(unsigned &from, unsigned &length) { return next_free(from, length, false); }
   FreeRun *next_run(unsigned &from, unsigned &length) {
     return static_cast<FreeRun *>(next_free(from, length, true));
   }
-  /// To be called when all free granules are in listed runs.
+  /// Records that all free granules are in listed runs.
   void all_listed();
 
   unsigned free_granules() const { return free_; }

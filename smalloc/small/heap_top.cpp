@@ -26,7 +26,8 @@ void HeapTop::set_pad(size_t bytes) {
 
 void HeapTop::note_use(uint64_t now, uintptr_t used_to, uintptr_t end, const NextMalloc &next) {
   used_ns_ = now;
-  // Two windows of half the time: the highest object of the last half to whole kKeptNs.
+  // highest_ and highest_before_ belong to two windows of kKeptNs / 2. Together they know the
+  // highest object of the last half to whole kKeptNs.
   if (now >= window_ns_ + kKeptNs / 2) {
     const bool idle = now >= window_ns_ + kKeptNs;
     highest_before_ = idle ? 0 : highest_;
@@ -53,7 +54,9 @@ bool HeapTop::begin(const NextMalloc &next) {
     next.free(trigger);
     return false;
   }
-  if (!free_) // looks its function up now, not inside jemalloc
+  // The first call looks mallinfo2() up in the loaded images: now, since a later one may be inside
+  // jemalloc.
+  if (!free_)
     (void)next.top_bytes();
   free_ = next.free;
   set_trim_threshold(INT_MAX);

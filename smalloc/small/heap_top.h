@@ -63,7 +63,7 @@ private:
   size_t pad_ = 0;
   std::atomic<void *> trigger_{nullptr};
   void (*free_)(void *) = nullptr;
-  bool walks_ = true;                          ///< that walk is fast
+  bool walks_ = true;                          ///< the last walk took at most kMostWalkNs
   uint64_t used_ns_ = 0, window_ns_ = 0;       ///< the last request; start of this window
   uintptr_t highest_ = 0, highest_before_ = 0; ///< ends of objects in this window and the last one
 };

@@ -12,7 +12,8 @@ extern "C" int mallopt(int parameter, int value) noexcept __attribute__((weak));
 namespace smalloc {
 
 /// Sets glibc's top pad to one step. Setting one of glibc's parameters ends its adaptation of the
-/// others. So the other two get the values that the adaptation would reach.
+/// others. So M_MMAP_THRESHOLD gets the largest value that the adaptation would reach, and HeapTop
+/// sets the trim threshold.
 void JoiningHeap::set_step(size_t bytes) {
   step_ = bytes;
   top_.set_pad(bytes);

@@ -140,7 +140,7 @@ private:
   uintptr_t move_break(uintptr_t end, const void *p, size_t bytes, const NextMalloc &next);
   /// glibc joins free neighbours before it serves a request of more than 1 KiB.
   static constexpr size_t kMostWithoutJoining = 1024, kJoinsBytes = 4096;
-  /// Units of which one is a probe, while superpages hold zeros.
+  /// While holds_zeros_ is set, one unit of this many stays on base pages, as a probe.
   static constexpr unsigned kProbeEvery = 8;
   /// Consecutive looks that find the program higher up in the last unit. A unit has at most eight.
   static constexpr unsigned kMovesAt = 3;
@@ -173,8 +173,8 @@ private:
   uintptr_t filled_from_ = 0, filled_end_ = 0, trusted_from_ = 0, trusted_end_ = 0;
   Counter filled_superpages_, superpages_now_, peak_superpages_;
   unsigned late_looks_ = 0;                 ///< of look_ahead() since the last trim
-  static constexpr unsigned kMostEarly = 4; ///< units of a process that was small
-  unsigned early_ = 0;                      ///< of these, how many were examined
+  static constexpr unsigned kMostEarly = 4; ///< most units that collapse_early() examines
+  unsigned early_ = 0;                      ///< units that it has examined
   unsigned dense_trims_ = 0; ///< consecutive trims of memory that the program had filled
   /// Trims after which what was filled is trusted: the program may use less of the next rows.
   static constexpr unsigned kTellingTrims = 2;

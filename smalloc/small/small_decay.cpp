@@ -25,7 +25,7 @@ decltype(jepriv_tcache_gc_dalloc_event_handler) jesys_tcache_gc_dalloc_event_han
 namespace smalloc {
 namespace {
 constexpr uint64_t kTickNs = 20000000;   ///< 1/50 of the decay time; jemalloc's own steps are 1/200
-constexpr unsigned kEventsPerSum = 4;    ///< 4 MiB freed
+constexpr unsigned kEventsPerSum = 4;    ///< 4 MiB that a thread has allocated or freed
 constexpr uint64_t kKeptNs = 1000000000; ///< the decay time
 } // namespace
 

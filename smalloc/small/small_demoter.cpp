@@ -127,8 +127,8 @@ void SmallPages::demote_idle() {
   }
 }
 
-/// Like Region::promote, for a unit that had a superpage at first touch and was then advised
-/// against. Precondition: promotion_lock_ is held, lock_ is not.
+/// Acts as Region::promote(), for a unit that had a superpage at first touch and was then advised
+/// against superpages. Precondition: promotion_lock_ is held, lock_ is not.
 int SmallPages::promote_demoted(char *start, uint64_t &took) {
   const OsHooks &os = region_->os();
   os.advise(start, kSuperpageBytes, Advice::kSuperpages);
@@ -160,9 +160,9 @@ void SmallPages::advise_first_touch(Area &area, UnitIndex index) {
     region_->advise_range(area.slice, start, kSuperpageBytes);
 }
 
-/// An empty unit of the base slice is about to be used. Advises it for superpages if a new unit
-/// would get one and the program had touched what it freed before. From then on it is like a unit
-/// of the other slice, with a mapping of its own. Precondition: lock_ is held.
+/// Advises an empty unit of the base slice, which is about to be used, for superpages: if a new
+/// unit would get one, and the program had touched what it freed before. From then on it is like a
+/// unit of the other slice, with a mapping of its own. Precondition: lock_ is held.
 bool SmallPages::advise_empty(Area &area, UnitIndex index) {
   Unit &unit = area.units[index];
   if (&area != &areas_[0] || unit.superpage || unit.cold || !config_.probes_double ||
@@ -195,8 +195,8 @@ bool SmallPages::advise_base_unit(Area &area, UnitIndex index) {
   return true;
 }
 
-/// The program no longer touches what it requests: its next use of an empty unit gets base pages.
-/// Precondition: lock_ is held.
+/// Withdraws the advice of an empty unit, whose next use gets base pages: the program no longer
+/// touches what it requests. Precondition: lock_ is held.
 void SmallPages::withdraw_advice(Unit &unit, char *start) {
   if (!unit.superpage)
     return;

@@ -8,7 +8,7 @@
 
 namespace smalloc {
 
-/// Unit `index` of the base slice is full and untouched: the fill may begin there.
+/// Records that unit `index` of the base slice is full and untouched: the fill may begin there.
 void SmallPages::begin_fill(UnitIndex index) {
   UnitIndex none = kNoUnit;
   fill_.compare_exchange_strong(none, index, std::memory_order_relaxed);

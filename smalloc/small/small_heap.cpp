@@ -166,7 +166,7 @@ bool SmallHeap::start() {
     unsigned n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     arena_count_ = min_of(max_of(n, 1u), kMostArenas);
     // The first call starts jemalloc, which registers its fork handlers after libsmalloc's
-    // (runtime.cpp).
+    // (runtime_fork.cpp).
     arena_state_[0].store(HeapState::kStarting);
     // An object of 16 KiB and more would have a page more, so that its start can be staggered. On
     // superpages that page is resident: up to a fifth of these objects' memory. jemalloc 5.3.0 does

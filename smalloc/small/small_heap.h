@@ -18,8 +18,8 @@ namespace smalloc {
 
 enum class HeapState : uint8_t { kUninitialised, kStarting, kReady, kOff };
 
-/// State of one thread. Its TLS model is initial-exec and it stays at a few bytes: dlopen of a
-/// library that needs more static TLS than is left fails.
+/// State of one thread. Its TLS model is initial-exec. It is kept small: dlopen of a library that
+/// needs more static TLS than is left fails.
 struct SmallThread {
   bool bound;
   bool has_class_cache;
@@ -55,7 +55,6 @@ extern __thread SmallThread t_small
 
 class SmallHeap {
 public:
-  /// Stores what start() needs. Allocates nothing.
   struct Config {
     bool superpages_at_first_touch = false;
     bool serves_process = false;           ///< heap:auto; see SmallPages::Config
@@ -72,6 +71,7 @@ public:
     /// (text:on).
     bool drop_file_pages = true;
   };
+  /// Stores what start() needs. Allocates nothing.
   void configure(Region &region, const Config &config);
   bool is_starting() const {
     return state_.load(std::memory_order_acquire) == HeapState::kStarting;

@@ -152,6 +152,8 @@ private:
     UnitIndex rank_base = 0; ///< index of its first unit in ranking_
   };
   static constexpr unsigned kMostFailures = 8;
+  /// For grows_dense(): growths between two probes by number; full units that one growth examines;
+  /// untouched units that it skips at most.
   static constexpr unsigned kProbeEvery = 8, kProbes = 3, kMostUntouched = 16;
   static constexpr UnitIndex kLeastFollowedUnits = 16; ///< fewer are not worth a thread
   /// Freed pages that show whether the program touches what it requests; those that are remembered;
