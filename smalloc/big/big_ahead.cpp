@@ -19,8 +19,9 @@
 
 namespace smalloc {
 namespace {
-/// In parts: two units, and the last quarters of two that are being filled. Two arrays that fill
-/// together can each get the next superpage before the current one is filled.
+/// In parts. kLeastShare: one unit, and the last quarter of the one that is being filled.
+/// kLeastWindow has room for two arrays that fill together: each can get its next superpage before
+/// the current one is filled.
 constexpr uint64_t kLeastShare = kUnitParts + kUnitParts / 4, kLeastWindow = 2 * kLeastShare;
 /// Consecutive look_ahead() calls without growth in an object after which only every kIdleLooks-th
 /// call examines it.

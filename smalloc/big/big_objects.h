@@ -114,7 +114,7 @@ struct UnitCache {
   unsigned size = 0;
   uint64_t kept_bytes = 0;
   uint64_t missed_bytes = 0; ///< bytes released and not requested again since
-  uint64_t proven_bytes = 0; ///< bound that regret has proved useful
+  uint64_t proven_bytes = 0; ///< bytes released, and then requested again: a proof for the bound
   /// The most bytes that may be kept without another look at the process' memory. New units for an
   /// object set it to 0.
   uint64_t checked_bytes = 0;
@@ -165,8 +165,8 @@ public:
   };
   /// Returns the live object that contains `p`, or an empty handle.
   Handle find(const void *p);
-  /// Like find(), for callers that may be signal handlers, whose thread may hold the lock. Returns
-  /// an empty handle if the lock is not free soon.
+  /// Acts as find(), for callers that may be signal handlers, whose thread may hold the lock.
+  /// Returns an empty handle if the lock is not free soon.
   Handle find_soon(const void *p);
   /// Returns the next pending object in address order, cyclic from `cursor`; an empty handle if
   /// none is pending. For promotion at allocator calls, where the touched object is unknown.

@@ -27,8 +27,9 @@ uint64_t BigObjects::cache_limit() const {
 
 /// True if the process' memory may exceed its peak when these units are kept, since the program has
 /// not touched all of its objects yet: it touches them without another request, before which kept
-/// units could be evicted. Costs three system calls where more is to be kept than at the last look,
-/// and more if the answer is true. Precondition: lock_ is held.
+/// units could be evicted. Costs four system calls where more is to be kept than at the last look.
+/// Costs more if the bytes in use and the kept ones would exceed the peak. Precondition: lock_ is
+/// held.
 bool BigObjects::raises_peak(const Area &a, UnitIndex first, uint64_t bytes) {
   const uint64_t kept = cache_.kept_bytes + bytes;
   if (kept <= max_of(cache_.checked_bytes, unproven_limit()))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // object_table.cpp rebuilds the table when it is three quarters full. It rebuilds into the spare
-// half of its memory if at most half of the slots hold live objects. Otherwise it takes twice the
-// memory.
+// half of its memory if at most half of the slots hold live objects, or if Config::most_slots
+// permits no larger table. Otherwise it takes twice the memory.
 #include "smalloc/big/object_table.h"
 
 namespace smalloc {

@@ -19,7 +19,8 @@ constexpr uint16_t kMostPauseWhileFilling = 256;
 constexpr uint64_t kLooksInCredit = 64;
 /// Consecutive failures after which the kernel lacks some resource: try later.
 constexpr unsigned kMostFailures = 4;
-/// Rounds; the pauses between them add up to 1,023 promotion points.
+/// Rounds without a promotion after which an object waits no longer. The pauses between them add up
+/// to 1,023 promotion points.
 constexpr unsigned kMostFruitless = 10;
 } // namespace
 
