@@ -11,7 +11,7 @@
 #define SMALLOC_JEMALLOC_CACHE_OFFSET (0x338 + 16 * (SMALLOC_JEMALLOC_PAGE_SHIFT - 12))
 #define SMALLOC_JEMALLOC_KNOWN_PAGES_OFFSET (0x1b0 + 16 * (SMALLOC_JEMALLOC_PAGE_SHIFT - 12))
 
-/// arena_palloc's parameter `slab`.
+/// Keeps its argument where arena_palloc has a parameter `slab`: not in 5.3.0.
 #define SMALLOC_JEMALLOC_SLAB(...)
 
 // clang-format off

@@ -11,7 +11,7 @@
 #define SMALLOC_JEMALLOC_CACHE_OFFSET 0x3a8
 #define SMALLOC_JEMALLOC_KNOWN_PAGES_OFFSET 0x220
 
-/// arena_palloc's parameter `slab`.
+/// Keeps its argument where arena_palloc has a parameter `slab`, as in 5.3.1.
 #define SMALLOC_JEMALLOC_SLAB(...) __VA_ARGS__
 
 extern "C" {

@@ -44,7 +44,7 @@ struct ThreadCacheFront {
   uint64_t allocated, next_event, deallocated, next_free_event;
   void *slow;
   /// Of the classes in slabs, then of large objects up to kMostCached. Bins of larger classes in
-  /// slabs are always full and empty.
+  /// slabs have no room: they are full and empty at once.
   ThreadCacheBin bins[max_of(kSlabClasses, kCachedClasses)];
 };
 /// The tree of all pages has leaves that cover an equal part of the addresses, with one element a
@@ -215,8 +215,8 @@ public:
   static uint64_t word(const void *p, size_t offset) {
     if (SMALLOC_UNLIKELY(offset >= folded(covered_bytes_)))
       return 0;
-    // No shorter way to one part: early objects lie in another one than later ones, so a test for
-    // the part would often be mispredicted.
+    // A test for the part that is used most would not be faster: early objects lie in another part
+    // than later ones, so it would often be mispredicted.
     const uintptr_t known =
         elements_of_0_[offset >> kPagePartShift].load(std::memory_order_relaxed);
     return SMALLOC_LIKELY(known != 0) ? page_word(known, p) : 0;
