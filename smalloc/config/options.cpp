@@ -11,12 +11,12 @@ namespace {
 using Line = TextBuffer<512>;
 
 constexpr uint64_t kMostSamples = 1u << 20; ///< the same as in runtime/trace/region_sample.h
-/// Half of any machine's address space: a larger size is a typing error.
+/// Half of a process' addresses on x86-64: a larger size is a typing error.
 constexpr uint64_t kMostBytes = uint64_t{64} << 40;
 constexpr uint64_t kLeastBudgetBytes = uint64_t{2} << 20;    // one superpage; for none there is
                                                              // heap:off
-constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // the same as in
-                                                             // Runtime::start_region()
+constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20; // kLeastReserved of
+                                                             // core/runtime_region.cpp
 
 bool set_heap(Text v, Options &o) {
   static const char *const kNames[] = {"auto", "off", "superpage", "migrate", "guest"};

@@ -38,14 +38,14 @@ struct Options {
   /// force:on: request superpages although the administrator set THP to never. Only with pages:thp.
   bool force = false;
 
-  /// budget:512m or budget:10% (of the process' resident memory): most bytes on superpages at a
-  /// time. 0: no limit.
+  /// budget:512m or budget:10% (of the process' resident memory): at most this much memory is on
+  /// superpages at a time. 0: no limit.
   uint64_t budget_bytes = 0;
   unsigned budget_percent = 0;
 
-  /// cache:64m: most bytes of freed units that are kept for the next object. Less is really kept:
-  /// see UnitCache in big_objects.h. 64 MiB is what glibc keeps at most in its top chunk (2 x
-  /// M_MMAP_THRESHOLD_MAX).
+  /// cache:64m: at most this much memory of freed units is kept for the next object. Usually less
+  /// is kept: see UnitCache in big_objects.h. 64 MiB is what glibc keeps at most in its top chunk
+  /// (2 x M_MMAP_THRESHOLD_MAX).
   uint64_t cache_bytes = uint64_t{64} << 20;
 
   /// populate:auto|always. auto: superpages at first touch unless their first touch is too
@@ -62,10 +62,10 @@ struct Options {
   /// auto: also a thread, under the conditions of Runtime::wake_helper().
   Promoter promoter = Promoter::kAuto;
 
-  /// demote:N% | auto | off: most memory that superpages of small objects may hold without an
-  /// object in it, as a share of those objects' pages. Beyond that the emptiest superpages become
-  /// base pages and release it. off (0): superpages stay until they are empty, and a used-up budget
-  /// stays with its owners. auto: 10 %, the documented limit of fragmentation (docs/memory.md).
+  /// demote:N% | auto | off: limit on the unused memory in superpages of small objects, as a share
+  /// of the pages in use. Beyond that the emptiest superpages become base pages and release their
+  /// unused ones. off (0): superpages stay until they are empty, and a used-up budget stays with
+  /// its owners. auto: 10 %, the documented limit of fragmentation (docs/memory.md).
   unsigned demote_percent = 10;
 
   /// walk_near:35, walk_far:89: cycles of a page walk whose entries are in the second-level cache,
