@@ -40,9 +40,9 @@ public:
   /// process without any, such as a shell that starts the program, thus claims nothing. Cost: one
   /// compare, except the first time.
   void claim();
-  /// Removes the claim: the process ends, or is a forked child, which shares its parent's memory
-  /// until the first write.
+  /// Removes the claim at the end of the process.
   void end();
+  /// Leaves the claim to the parent: a forked child shares its memory until the first write.
   void after_fork_in_child() {
     claims_ = SharedClaims();
     lock_.unlock();

@@ -39,7 +39,7 @@ public:
   struct Entry {
     uint64_t site, context;
     uint32_t pmb_thousandths, superpages;
-    uint32_t number; ///< of several lines for one key the first counts, for all readers of the file
+    uint32_t number; ///< of the line. Of several lines for one site and context the first counts
     uint8_t has_context, page_shift;
     bool insists; ///< without a PMB
     DirectiveOutcome decision;
