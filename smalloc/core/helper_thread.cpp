@@ -31,7 +31,8 @@ void (*g_body)();
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr long kMostEndingNs = 1000000000, kEndingStepNs = 1000000;
 
-/// An agent reads and writes files in the helper.
+/// Starts a bare helper. Refuses one in a process with threads, or with an agent, which reads and
+/// writes files in the helper.
 ThreadStart start_bare(void (*body)()) {
   if (has_had_threads() || g_agent.active())
     return ThreadStart::kRefused;

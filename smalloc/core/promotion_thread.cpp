@@ -44,10 +44,11 @@ constexpr long kFillingNs = 80000, kMostFillingNs = 1000000, kRestNs = 50000000;
 constexpr long kGlanceNs = 2000000, kLongestGlanceNs = 32000000;
 /// The same while the program runs: a loop fills a unit on base pages in 0.8 ms.
 constexpr long kLongestBusyGlanceNs = 4000000;
-/// Since the last glance; about a page in an object's first unit.
+/// Page faults since the last glance that show a fill. In an object's first unit each is about one
+/// page.
 constexpr long kFillingFaults = 64;
-/// Length of the short pauses after a growth, in quarters: a unit on base pages in front of the
-/// given units is not examined.
+/// Time without growth during which pauses stay short, in times that a quarter of a unit takes. The
+/// program may be filling a unit on base pages in front of the given units, which no look examines.
 constexpr long kFillingQuarters = 12;
 /// Least pause after a look that found no growth, as a multiple of the look's time: soon after a
 /// growth, and later.

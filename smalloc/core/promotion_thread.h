@@ -21,20 +21,22 @@ struct PromotionWork {
 };
 /// True while the thread runs, or starts.
 bool promotion_thread_runs();
-/// Starts the thread unless it runs or could not be created. It looks 50 times a second, more often
-/// while an object is being filled. It ends when nothing has been pending or kept for a second, or
-/// when the program's threads have ended. All signals are blocked in it. `calls_malloc`: the work
-/// calls the program's malloc, which a bare thread must not (helper_thread.h). Callable from any
-/// thread; keeps errno. `work` must stay valid.
+/// Starts the thread unless it runs or could not be created. It looks at most 50 times a second,
+/// less often while the program sleeps, and more often while an object is being filled. It ends
+/// when nothing has been pending or kept for a second, or when the program's threads have ended.
+/// All signals are blocked in it. `calls_malloc`: the work calls the program's malloc, which a bare
+/// thread must not (helper_thread.h). Callable from any thread; keeps errno. `work` must stay
+/// valid.
 void promotion_thread_wake(const PromotionWork &work, bool calls_malloc);
 /// Ends the thread's present pause, if it runs: it should see the fill of a new object from the
 /// beginning. Callable from any thread; keeps errno. Costs one system call while the thread sleeps,
 /// none otherwise.
 void promotion_thread_hurry();
 /// Pauses the thread before a fork. True if the process has no thread beside the caller and this
-/// one. Then no look begins until promotion_thread_resume(), and a running look has ended.
-/// Exception: it waits for a lock that the forking thread itself holds (a signal handler that
-/// forks). `one_known`: the C library knows one thread. Otherwise it reads /proc.
+/// one. Then no look begins until promotion_thread_resume(). It waits until a running look has
+/// ended, for 0.6 ms at most, or a second if the look gives memory back: a look may wait for a lock
+/// that the forking thread itself holds (a signal handler that forks). `one_known`: the C library
+/// knows one thread. Otherwise it reads /proc.
 bool promotion_thread_pauses_for_fork(bool one_known);
 /// Ends the thread before the process changes its credentials, and lets none start until
 /// promotion_thread_allow(). The C library changes those of the threads it knows; a bare thread is

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// register_module.cpp tests which of an image's calls of free and delete reach libsmalloc. Sites
+// whose objects another allocator would free stay with the program's functions
+// (smalloc_module::barred).
 #include "smalloc/core/register_module.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/process/loaded_objects.h"

@@ -121,7 +121,8 @@ void Runtime::warn(Text text) {
 
 void Runtime::switch_off(const char *why) {
   state_.store(HeapState::kOff, std::memory_order_release);
-  // Takes effect at once, even in threads with a budget left.
+  // Takes effect at once for malloc and operator new, even in threads with a budget left. A direct
+  // site may still be served until its thread's budget is used up (may_be_direct()).
   foreign_below_.store(SIZE_MAX, std::memory_order_relaxed);
   g_malloc_entry.cached_below.store(0, std::memory_order_relaxed);
   g_malloc_entry.larger_cached_below.store(0, std::memory_order_relaxed);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // runtime.h connects the exported functions in override/ with the heaps. Runtime starts the heaps
-// at the first decision for a superpage, never earlier. It starts them only if the process' free()
-// is libsmalloc's, and if the settings and the administrator's limits permit. For each request it
-// selects the heap, or returns nullptr: then the program's malloc serves. Every exported function
-// ends here.
+// at the first request that they have to serve, never earlier. It starts them only if the process'
+// free() is libsmalloc's, and if the settings and the administrator's limits permit. For each
+// request it selects the heap, or returns nullptr: then the program's malloc serves. Every exported
+// function ends here.
 #ifndef SMALLOC_CORE_RUNTIME_H
 #define SMALLOC_CORE_RUNTIME_H
 

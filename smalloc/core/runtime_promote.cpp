@@ -12,7 +12,7 @@
 
 namespace smalloc {
 namespace {
-/// The longest time for which one promotion point may stop the program on credit.
+/// Time for which one promotion point may stop the program, even if the point itself is worth less.
 constexpr uint64_t kPauseNs = 2000000;
 /// Time between two allocator calls that spend earned credit: promotion takes a fifth of the time
 /// while the credit lasts.
@@ -21,7 +21,8 @@ constexpr uint64_t kBetweenFundedNs = 5 * kPauseNs;
 /// saved miss of a hash probe or a match finder is worth about an eighth of the walk. Measured:
 /// with superpages 16 M probes of 512 MiB run 0.05 s faster, an LZMA dictionary of 128 MiB about 1
 /// s of 12. A saved miss of a dependent access is worth the whole walk. A promotion point cannot
-/// distinguish them, so it counts as the cheaper kind: better late than at a loss.
+/// distinguish them. For big objects and mapped ranges it counts as the cheaper kind: better late
+/// than at a loss. For the heaps of small objects it counts whole.
 constexpr uint64_t kOverlappedWalks = 8;
 constexpr uint64_t kSmallTouch = 4096; ///< a promotion point with fewer misses is only counted
 /// No loop runs that long. The count of an inner loop that does not run may be negative, modulo

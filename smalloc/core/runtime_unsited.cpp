@@ -155,7 +155,8 @@ std::atomic<uint64_t> g_early_bytes{0}, g_big_bytes{0}, g_busy_bytes{0},
     g_next_look{kLeastLookBytes};
 
 /// Counts `spent` bytes that a thread has requested, the last `bytes` of them in one request. True:
-/// enough were in small ones. A thread's looks fall on large requests in proportion to their bytes.
+/// small requests have had enough bytes. A thread comes here once in kAddEveryBytes. All of these
+/// bytes count as small or large like the last request; on average the shares are right.
 bool is_busy(size_t bytes, uint64_t spent) {
   return bytes <= kMostBusyRequest &&
          g_busy_bytes.fetch_add(spent, std::memory_order_relaxed) + spent >= kLeastBusyBytes;
