@@ -34,7 +34,7 @@ uint64_t footprint_bytes() {
                          : 0;
 }
 
-/// Excludes superpages that a fork has broken.
+/// Returns the present superpages, without those that a fork has broken.
 uint64_t superpages_now() {
   const Counters &c = g_runtime.counters();
   const uint64_t counted = c.superpages_now.get();
@@ -147,7 +147,7 @@ void print_page_fallback(Table &t, const Counters &c) {
   t.put(" of 1 GiB in use\n");
 }
 
-/// Printed even before the heaps start.
+/// Prints the superpages of the program's image and stack, even before the heaps start.
 void program_row(Table &t) {
   const Counters &c = g_runtime.counters();
   if (!c.static_superpages.get() && !c.text_superpages.get() && !c.stack_superpages.get())
