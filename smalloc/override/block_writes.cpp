@@ -48,7 +48,7 @@ void *move_checked(void *to, const void *from, size_t bytes, size_t room) {
   return bytes > room ? (abort(), nullptr) : move_bytes(to, from, bytes);
 }
 
-/// The definition of a function behind libsmalloc's.
+/// Holds the definition of a function that follows libsmalloc's in load order.
 template <class F> class Next {
 public:
   constexpr explicit Next(F *until_found) : function_(until_found) {}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // entries.cpp turns the plugin's rewritten calls (site.h) into requests to the runtime. An entry
-// that returns nullptr makes the caller call the program's own function. So no entry may call that
-// function itself, except __smalloc_v1_small and __smalloc_v1_joining, which receive it as an
-// argument.
+// that returns nullptr makes the caller call the program's own function. So an entry does not call
+// that function. Exceptions: __smalloc_v1_small and __smalloc_v1_joining receive it as an argument.
+// An entry may call the next allocator (g_next) for an object that has to lie there.
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/core/register_module.h"
 #include "smalloc/core/runtime.h"

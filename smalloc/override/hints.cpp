@@ -75,7 +75,7 @@ void *try_hint(Hint hint, size_t bytes, size_t alignment = kMallocAlignment, boo
   return g_runtime.site_allocate(hinted_cell(), bytes, smalloc::max_of(alignment, kMallocAlignment),
                                  zero);
 }
-/// Like try_hint(), for objects that operator delete frees. A cold object bypasses the functions
+/// Acts as try_hint(), for objects that operator delete frees. A cold object bypasses the functions
 /// that may serve by size alone.
 void *try_new(Hint hint, size_t bytes, size_t alignment = kMallocAlignment) {
   if (hint == Hint::kNone || !smalloc::deletes_reach_us())

@@ -125,7 +125,7 @@ int smalloc_shown_madvise(void *start, size_t bytes, int advice) {
 // libsmalloc's definition, even if another image's comes first.
 int smalloc_own_madvise(void *, size_t, int)
     __attribute__((alias("madvise"), visibility("hidden")));
-// Runs after libsmalloc's other constructors. Libraries opened later do not matter.
+// Runs after libsmalloc's constructors of priority 101. Libraries opened later do not matter.
 __attribute__((constructor(102))) static void find_madvise() {
   using namespace smalloc;
   const auto own = reinterpret_cast<void *>(smalloc_own_madvise);

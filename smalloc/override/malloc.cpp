@@ -52,7 +52,8 @@ __attribute__((noinline)) void *malloc_with_a_look(size_t bytes, const void *cal
 }
 } // namespace
 
-/// Returns glibc's own count: libsmalloc's mallinfo2() takes locks of jemalloc.
+/// Returns glibc's own count of the free bytes at the end of its heap. (libsmalloc's mallinfo2()
+/// would take jemalloc's locks.)
 static size_t foreign_top_bytes() {
   auto *f = next_mallinfo2.get();
   return f ? f().keepcost : 0;

@@ -32,7 +32,7 @@ public:
     F *f = cached_.load(std::memory_order_relaxed);
     return SMALLOC_LIKELY(f != nullptr) ? f : find();
   }
-  /// Like get(), without a lookup: nullptr until get() has found it.
+  /// Returns what get() has found, without a lookup; nullptr: it has found nothing yet.
   F *known() const { return cached_.load(std::memory_order_relaxed); }
 
 private:

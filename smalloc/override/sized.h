@@ -37,7 +37,8 @@ inline void *try_sized(size_t bytes, const void *caller) {
       return p;
   return g_runtime.sized_allocate(bytes, kMallocAlignment, false, caller);
 }
-/// Like try_sized() with an alignment. Declines one that is not a power of two or is above 1 GiB.
+/// Allocates from libsmalloc with an alignment. nullptr: as of try_sized(), or the alignment is not
+/// a power of two, or is above 1 GiB.
 inline void *try_aligned(size_t alignment, size_t bytes, const void *caller) {
   if (!is_power_of_two(alignment) || alignment > kMostAlignment)
     return nullptr;

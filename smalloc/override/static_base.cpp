@@ -197,9 +197,9 @@ void *next_definition(const char *name, const void *) {
     }
   return nullptr;
 }
-// Called only to find out whether operator delete is replaced. A program whose operator new returns
-// memory that free does not accept must replace operator delete. A lone operator new cannot be
-// detected.
+// Knows only operator delete, to find out whether it is replaced; returns nullptr for any other
+// name. A program whose operator new returns memory that free does not accept must replace operator
+// delete. A lone operator new cannot be detected.
 void *first_definition(const char *name) {
   Delete deletes[4];
   four_deletes(deletes);
