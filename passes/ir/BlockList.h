@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Holds PointerOrigins' nodes, of which there are tens of thousands, in blocks of 128. An element's
-// address stays valid while the list grows. A std::deque has blocks of 512 bytes, which hold two
-// nodes each, so it would allocate for every second node.
+// address stays valid while the list grows. libstdc++'s std::deque has blocks of 512 bytes, which
+// hold two nodes each, so it would allocate for every second node.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_BLOCKLIST_H
 #define SMALLOC_PASSES_BLOCKLIST_H

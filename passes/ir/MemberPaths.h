@@ -5,8 +5,9 @@
 // TBAA type tag names only the innermost structure: for a std::vector member of a class, that is a
 // structure inside the vector, the same for all vectors of the program. Vectors are distinguished
 // by the class that has them as a member, and by the offset in it. That class follows from the
-// pointer that the address is computed from: from the pointer's declared type, the type of the
-// value loaded, a constructor called on it, and the tags of its other accesses (RecordedPointees).
+// pointer that the address is computed from: from the pointer's declared type (RecordedPointees),
+// the type tag of the load that it comes from, a constructor called on it, and the tags of its
+// other accesses.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_MEMBERPATHS_H
 #define SMALLOC_PASSES_MEMBERPATHS_H
@@ -83,7 +84,7 @@ private:
     uint64_t Offset;
     llvm::StringRef Class;
   };
-  llvm::StringMap<llvm::SmallVector<Part, 2>> Parts; ///< members of each class, by offset
+  llvm::StringMap<llvm::SmallVector<Part, 2>> Parts; ///< members of each class that are classes
   llvm::DenseMap<const llvm::Value *, Pointee> Pointees;
   llvm::StringMap<const llvm::StructType *> Types; ///< LLVM type of each class
   llvm::StringSet<> Constructed;                   ///< owns names that no metadata holds

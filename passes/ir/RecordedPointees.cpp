@@ -43,7 +43,7 @@ private:
 
   Module &M;
   const DataLayout &Layout;
-  /// Unoptimised code keeps variables in memory: the class that each variable points to.
+  /// Unoptimised code keeps each argument in a variable: the class that this variable points to.
   DenseMap<const Value *, StringRef> Held;
   SetVector<std::tuple<StringRef, uint64_t, StringRef>> Parts, Accessed;
   BumpPtrAllocator Memory;
@@ -69,7 +69,7 @@ void PointeeRecorder::recordArguments(Function &F) {
   }
 }
 
-/// Returns the class of the object that \p Pointer points to the start of; empty: unknown.
+/// Returns the class of the object at whose start \p Pointer points; empty: unknown.
 StringRef PointeeRecorder::classBefore(const Value *Pointer) const {
   if (auto *Load = dyn_cast<LoadInst>(Pointer))
     return Held.lookup(Load->getPointerOperand());
