@@ -128,8 +128,8 @@ LoopLevel MotionQuery::ofSum(const SCEVNAryExpr *S, unsigned Depth) {
   LoopLevel Total = motionLevel(Motion::None);
   for (const SCEV *Op : S->operands())
     Total = motionSum(Total, of(Op, Depth + 1));
-  // x % n is x - x / n * n. With short steps, x walks through n again and again; with long steps
-  // it is a hash.
+  // x % n is x - x / n * n. With short steps of x, it walks from 0 to n again and again; with long
+  // steps it is a hash.
   for (const SCEV *Op : S->operands())
     if (const SCEVUDivExpr *Quotient = movingQuotient(Op);
         Quotient && !isUnpredictable(Total.Kind)) {
@@ -228,8 +228,9 @@ LoopLevel MotionQuery::ofExtreme(const SCEVNAryExpr *S, unsigned Depth) {
   return Total;
 }
 
-/// Returns the motion of \p Load, which loads a value at an address that does not move. A number
-/// moves if the loop writes it. A pointer counts as the address of an object that stays.
+/// Returns the motion of \p Load, which loads a value at an address that does not move. An integer
+/// moves if the loop writes it. A number of floating point counts as invariant, and a pointer as
+/// the address of an object that stays.
 LoopLevel MotionQuery::ofReloaded(const LoadInst &Load, unsigned Depth) {
   if (!Writes || !Load.getType()->isIntegerTy())
     return motionLevel(Motion::None);
@@ -344,8 +345,9 @@ bool MotionQuery::isReloaded(const PHINode &Phi, unsigned Depth) {
   return Loads;
 }
 
-/// Returns the motion of a merge, or of the header phi of an inner loop: the worst of its inputs
-/// that do not depend on itself.
+/// Returns the motion of a merge, or of the header phi of an inner loop: the worst of its inputs.
+/// An input that depends on the phi itself counts as irregular, unless the phi is a counter that
+/// the inner loop advances.
 LoopLevel MotionQuery::ofMerge(const PHINode &Phi, unsigned Depth) {
   // A counter of an inner loop moves with L as its start does.
   const Loop *Inner = nullptr;

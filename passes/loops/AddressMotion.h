@@ -3,9 +3,10 @@
 //
 // Finds how an address, or any value, moves with one loop around it. Scalar evolution does most of
 // the work, with two optimistic rules, since the result is an estimate and no proof:
-//  1. The sign or zero extension of a recurrence is the recurrence.
+//  1. The sign or zero extension of a recurrence is the recurrence. So is its truncation, unless
+//     the narrow value wraps within a few iterations.
 //  2. A load from a loop-invariant address (struct field, Fortran descriptor, vector begin/end) is
-//     invariant, unless it loads a number that the loop writes there (LoopWrites).
+//     invariant, unless it loads an integer that the loop writes there (LoopWrites).
 // Every other address is a gather (it depends on a value loaded at a moving address), a pointer
 // chase (a pointer loaded through itself), or irregular in another way (hashes, generators).
 //===----------------------------------------------------------------------===//
@@ -63,8 +64,8 @@ struct LoopLevel {
 /// Finds the motion of values with one loop; caches the results.
 class MotionQuery {
 public:
-  /// Asks \p Writes whether the loop writes a loaded number. Null: values loaded at an address that
-  /// does not move count as invariant.
+  /// Asks \p Writes whether the loop writes a loaded integer. Null: values loaded at an address
+  /// that does not move count as invariant.
   MotionQuery(const llvm::Loop *L, llvm::ScalarEvolution &SE, LoopWrites *Writes = nullptr)
       : L(L), SE(SE), Writes(Writes) {}
   /// Returns how \p S moves with the loop, in Kind and StrideBytes; \p Depth: depth of the

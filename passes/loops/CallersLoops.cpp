@@ -30,7 +30,7 @@ DenseSet<const Function *> functionsCalledInLoops(Module &M, FunctionAnalysisMan
       if (!Callee || Callee->isDeclaration())
         continue;
       Calls[&F].push_back(Callee);
-      // A function that calls itself counts as called in a loop.
+      // Recursion repeats like a loop.
       if ((Callee == &F || LI.getLoopFor(I.getParent())) && Result.insert(Callee).second)
         Work.push_back(Callee);
     }
@@ -112,7 +112,7 @@ bool computedIndex(const Value *Pointer, unsigned Depth) {
 }
 
 /// True if \p Passed, an argument of a call in the function of \p A, is a pointer loaded through
-/// \p A.
+/// \p A, or through a phi, which may come from \p A.
 static bool isLoadedThrough(const Value *Passed, const Argument &A) {
   SmallVector<const Value *, 8> Stack{Passed};
   SmallPtrSet<const Value *, 16> Seen;

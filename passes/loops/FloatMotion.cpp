@@ -3,9 +3,9 @@
 //
 // Scalar evolution does not know floating point. But programs compute indices in it: the cell of a
 // particle, the entry of a table for an energy, the pixel behind a scaled coordinate. So the motion
-// follows from the operations. Sums, factors and rounding keep the order of their operand, and a
-// number that grows by a step walks in order. Other functions of a number that moves scatter.
-// Strides are elements, rounded; a factor or step that is not constant counts as one.
+// follows from the operations. Sums, factors, rounding and square roots keep the order of their
+// operand, and a number that grows by a step walks in order. Other functions of a number that moves
+// scatter. Strides are elements, rounded; a step, or a factor that is not constant, counts as one.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/AddressMotion.h"
 #include "llvm/ADT/STLExtras.h"
@@ -116,7 +116,7 @@ LoopLevel MotionQuery::ofFloatQuotient(Value *A, Value *B, unsigned Depth) {
 }
 
 /// Returns the motion of a recurrence, a merge, or the header phi of an inner loop: the worst of
-/// the inputs that do not depend on \p Phi itself.
+/// its inputs. An input that adds a step to \p Phi counts by the motion of the step.
 LoopLevel MotionQuery::ofFloatPhi(const PHINode &Phi, unsigned Depth) {
   const bool Own = Phi.getParent() == L->getHeader();
   LoopLevel Worst = motionLevel(Motion::None);

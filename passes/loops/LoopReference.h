@@ -16,7 +16,7 @@ namespace smalloc {
 struct LoopReference {
   llvm::Instruction *Access = nullptr;
   llvm::Value *Pointer = nullptr;
-  uint64_t Bytes = 0;
+  uint64_t Bytes = 0; ///< bytes of one access (Touch::Bytes)
   bool Writes = false;
   bool Repeated = false; ///< another reference covers its pages: it counts only as a write
   /// Number of the reference's group; 0: none. References of one loop in the same group stay

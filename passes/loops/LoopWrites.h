@@ -26,7 +26,7 @@ public:
   LoopWrites(llvm::Function &F, llvm::FunctionAnalysisManager &FAM) : F(F), FAM(FAM) {}
 
   /// Returns the store or call in \p L that writes what \p Load reads, preferably a store; null if
-  /// there is none.
+  /// there is none. Cached; the first query of a loop visits all its instructions.
   const llvm::Instruction *writerOf(const llvm::LoadInst &Load, const llvm::Loop &L);
 
 private:

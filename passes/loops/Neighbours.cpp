@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// Most members that are compared. A further reference (unrolled code) has no group.
+/// Most members that a reference is compared with: the first ones. Unrolled code has more.
 static constexpr size_t MaxNeighbours = 32;
 
 /// Returns the last address of \p W; null if the loop's count is unknown.
@@ -23,7 +23,7 @@ const SCEV *Neighbours::lastOf(InnerWalk &W) {
   return W.Last;
 }
 
-/// True if a walk in a loop directly inside starts or ends on the page of \p Address.
+/// True if a walk in a loop directly inside starts or ends less than a page from \p Address.
 bool Neighbours::isPassed(Neighbourhood &Near, const SCEV *Address) {
   const auto IsNear = [&](const SCEV *End) {
     std::optional<APInt> Apart = End ? SE.computeConstantDifference(Address, End) : std::nullopt;

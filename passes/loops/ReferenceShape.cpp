@@ -51,8 +51,8 @@ SpreadReference numbers(const LoopReference &R, uint64_t ObjectBytes, uint64_t P
         Out.TripMin = L.TripMin;
         Out.TripMax = L.TripMax;
       }
-    // Limits only the next inner loop. A loop inside that one starts where the steps of that one
-    // lead (butterflies whose width doubles).
+    // Limits only the loop directly inside the jump. A loop further inside starts where the steps
+    // of that one lead, not at an arbitrary place (an FFT's butterflies).
     if (isJump(L.Kind) && !S.Levels.empty())
       if (SpreadLevel &Run = S.Levels.back();
           Run.TripAssumed && Run.StrideBytes != 0 &&

@@ -91,8 +91,9 @@ std::pair<int64_t, const SCEV *> withoutCommonFactor(const SCEVAddExpr *Sum, Sca
   return {static_cast<int64_t>(Common), Quotient};
 }
 
-/// Multiplies \p S into \p P. \p Of: values of merged values inside shifts; outside of shifts S has
-/// no merged values.
+/// Multiplies \p S into \p P. \p Of replaces phis and selects in the amounts of shifts by their
+/// values on one way into the merge; the caller has replaced those in the rest of \p S. Null: keeps
+/// them.
 void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nullptr) {
   const SCEV *Cast = S;
   S = bare(S);
@@ -179,7 +180,8 @@ Product productOf(const SCEV *S, ScalarEvolution &SE) {
 
 namespace {
 
-/// Compares sums as sets of products, with their constants folded.
+/// True if the sums \p A and \p B have the same products in any order, with their constants folded.
+/// \p Of: see multiplyIn().
 bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth, Choice *Of) {
   auto Terms = [&](const SCEV *S, int64_t &Constant) {
     SmallVector<Product, 4> Out;
@@ -288,8 +290,9 @@ bool sameOnEachWay(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned D
 /// Most users of an address that are searched for stores to it.
 constexpr unsigned MaxUsers = 64;
 
-/// The load that an expression stands for, and the only store of its function to the address, if
-/// there is one and it comes first. Neither if the address is written in another way.
+/// The load that an expression stands for, and the store of its function to the same address, if
+/// there is one. Neither if there are two stores, or if the store has another type or is not known
+/// to run before the load. Stores to the address by another SSA value do not count.
 struct Field {
   const LoadInst *Load = nullptr;
   const StoreInst *Written = nullptr;

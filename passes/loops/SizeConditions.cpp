@@ -80,7 +80,7 @@ std::optional<OpenSizes> openSizes(const LoopReference &R, ScalarEvolution &SE) 
     const LoopLevel &L = R.Levels[I];
     if (L.OfCopy || isUnpredictable(L.Kind))
       return std::nullopt;
-    if (!L.L || L.Trip) // the loop is a caller's, with unknown count, or has a constant count
+    if (!L.L || L.Trip) // a caller's loop, or a count that is constant or estimated
       continue;
     const SCEV *Count = countBefore(L.L, R.Outermost, SE);
     if (!Count)

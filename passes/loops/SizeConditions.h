@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Finds the values of the program that hold the sizes on which a walk's benefit depends (trip
-// counts, distances of rows), and makes the program test them. A test takes one or two comparisons
-// a size, at the allocation or before the nest, where the sizes are known. A failed test never
-// prevents superpages that another walk asks for: conditions are alternatives.
+// counts, distances of rows), and makes the program test them. A test takes one comparison a size,
+// at the allocation, if the sizes are known there. A failed test never prevents superpages that
+// another walk asks for: conditions are alternatives.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SIZECONDITIONS_H
 #define SMALLOC_PASSES_SIZECONDITIONS_H
@@ -62,10 +62,12 @@ struct SizeTests {
   llvm::SmallVector<llvm::SmallVector<Test, 4>, 2> Any; ///< empty: nothing to test
 };
 
-/// Inserts code before \p At that computes the sizes.
+/// Inserts code before \p At that computes the sizes of \p Any. Returns no tests if a condition is
+/// empty, since its walk pays at all sizes.
 SizeTests sizesAt(const SizeConditions &Any, llvm::Instruction &At, llvm::ScalarEvolution &SE);
 
-/// Inserts the tests before \p At; returns their result, a value of one bit.
+/// Inserts the tests before \p At; returns their result, a value of one bit: true if all tests of
+/// an alternative hold, or if there is none.
 llvm::Value *testAt(const SizeTests &Tests, llvm::Instruction &At);
 
 /// Returns a text for users: "where the loop at line 9 runs at least 65 times and its steps have at

@@ -7,8 +7,8 @@
 // object's leading dimension. On a machine of several nodes each share can then be put on its
 // threads' node before the first touch.
 //
-// A site counts as divided only if every access to it in parallel code is. If one loop gathers,
-// divides another dimension, or is scheduled dynamically, no share belongs to one thread.
+// A site counts as divided only if every load and store of it in parallel code is. If one loop
+// gathers, divides another dimension, or is scheduled dynamically, no share belongs to one thread.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_THREADPARTITION_H
 #define SMALLOC_PASSES_THREADPARTITION_H

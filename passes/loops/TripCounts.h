@@ -20,7 +20,9 @@ public:
   /// Returns the count of \p L in the fields Counted and Trip to TripMax of a level. No other field
   /// is set.
   const LoopLevel &of(const llvm::Loop *L);
-  /// Returns the count of \p L if it is known only at run time; null: unknown, or a constant.
+  /// Returns an expression from which the count of \p L follows, if it is known only at run time:
+  /// the backedge-taken count, its upper bound, or the bound that an exit compares with. Null:
+  /// unknown, or a constant.
   const llvm::SCEV *countOf(const llvm::Loop *L);
 
 private:
