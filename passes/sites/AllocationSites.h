@@ -20,18 +20,22 @@ class Triple;
 
 namespace smalloc {
 
-inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site"; ///< 16 hex digits
+/// Attribute of a call that is a site: its id, 16 hex digits.
+inline constexpr llvm::StringRef SiteIdAttr = "smalloc-site";
 /// Attribute of a site: linkage name of the function that the source has the call in.
 inline constexpr llvm::StringRef SiteFunctionAttr = "smalloc-function";
 
-/// Returns the family of a direct call to an allocation function. Returns nullopt for other calls
-/// and for calls that cannot be replaced (musttail, inline asm, wrong prototype). The call's own
-/// prototype counts, since a link can merge units that declare a function differently. -fno-builtin
-/// does not matter: it forbids the compiler to know what the function does. Calling it through a
-/// thunk needs no such knowledge, and the runtime checks whose function it is.
+/// Returns the family of a direct call to an allocation function that the unit only declares.
+/// Returns nullopt for other calls, for mmap of anything but plain memory, and for calls that
+/// cannot be replaced (musttail, inline asm, wrong prototype). The call's own prototype counts,
+/// since a link can merge units that declare a function differently. -fno-builtin does not matter:
+/// it forbids the compiler to know what the function does. Calling it through a thunk needs no such
+/// knowledge, and the runtime checks whose function it is.
 std::optional<AllocFamily> allocationFamily(const llvm::CallBase &Call);
 
-/// True if \p Call is neither a site nor a context. True for most calls, without a look at names.
+/// True if \p Call returns no pointer and calls no allocation function that stores the block's
+/// address (posix_memalign, flang's runtime). It can then be a context only by an argument through
+/// which the called function hands out memory. True for most calls.
 bool givesNoMemory(const llvm::CallBase &Call);
 
 /// Returns the index of the argument of \p F, of the family Mapping, that is the size.
@@ -54,8 +58,9 @@ inline bool storesResult(AllocFamily F) {
 /// gets its name. The plugin does not change that unit's sites.
 bool definesAllocator(const llvm::Module &M, std::string *Name = nullptr);
 
-/// True for functions that the plugin does not transform: declarations, optnone and naked
-/// functions, and functions without builtins unless isHosted().
+/// True for functions that the plugin does not transform: declarations, bodies that another unit
+/// emits (available_externally), optnone and naked functions, and functions without builtins unless
+/// isHosted().
 bool leavesAlone(const llvm::Function &F);
 
 /// Records in \p M what isHosted() returns.

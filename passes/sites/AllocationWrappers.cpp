@@ -39,8 +39,8 @@ std::optional<uint64_t> constantOf(const Value *Size) {
   return std::nullopt;
 }
 
-/// Returns the index of the argument that \p Size is, apart from a constant that is added. -1: it
-/// is no argument.
+/// Returns the index of the argument that \p Size is, apart from a constant that is added or a
+/// constant limit. -1: it is no argument.
 int argumentBehind(const Value *Size) {
   while (Size) {
     if (auto *Sum = dyn_cast<BinaryOperator>(Size);
@@ -102,8 +102,8 @@ AllocationWrappers::AllocationWrappers(Module &M, FunctionAnalysisManager &FAM) 
   }
 }
 
-/// Drops wrappers that are local and called once. They have one context, and the allocation inside
-/// says more than the call.
+/// Drops wrappers that are local and called once, unless another wrapper has that call. They have
+/// one context, and the allocation inside says more than the call.
 void AllocationWrappers::dropSingleUses() {
   DenseSet<const CallBase *> Inner;
   for (auto &[F, W] : Wrappers)

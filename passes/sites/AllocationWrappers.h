@@ -33,10 +33,10 @@ namespace smalloc {
 /// A function of the unit that returns fresh memory, or hands it out through an argument.
 struct AllocationWrapper {
   llvm::Function *F = nullptr;
-  llvm::SmallVector<llvm::CallBase *, 2> Fresh; ///< the calls whose result it returns
+  llvm::SmallVector<llvm::CallBase *, 2> Fresh; ///< the calls whose block it returns or stores
   int Out = -1;          ///< argument that points to where it stores the memory; -1: it returns it
-  int SizeArgument = -1; ///< argument that is the size of all; -1: not one argument
-  std::optional<uint64_t> ConstantSize; ///< constant size of all of them
+  int SizeArgument = -1; ///< argument that is the size of all blocks; -1: not one argument
+  std::optional<uint64_t> ConstantSize; ///< bytes of each block, if constant and equal
   /// Set if one of the calls only has the form of an allocation. This function of another unit has
   /// to be a wrapper, too.
   const llvm::Function *Condition = nullptr;
@@ -57,7 +57,7 @@ public:
   /// block; -1: it returns the block.
   int outArgument(const llvm::CallBase &Call) const;
 
-  /// True if \p Call is a marked call that is not an allocation itself.
+  /// True if \p Call is a context: a site that is not an allocation itself.
   bool isContext(const llvm::CallBase &Call) const { return Contexts.contains(&Call); }
   /// Returns the allocations, at any depth, inside the function that the context \p Call calls.
   llvm::ArrayRef<const llvm::CallBase *> inside(const llvm::CallBase &Call) const;

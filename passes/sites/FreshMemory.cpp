@@ -110,8 +110,8 @@ bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
   return true;
 }
 
-/// True if \p V is null or comes straight from an allocation. A value loaded from memory may be
-/// old.
+/// True if \p V is null or comes straight from an allocation, whose call it adds to \p W. A value
+/// loaded from memory may be old, unless posix_memalign alone has stored it in a local variable.
 bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl<Value *> &Seen) {
   V = V->stripPointerCastsAndAliases();
   if (isa<ConstantPointerNull, UndefValue>(V) || !Seen.insert(V).second)

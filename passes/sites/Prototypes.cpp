@@ -106,8 +106,9 @@ const FamilyRow *calledRow(const CallBase &Call) {
   const auto *Callee = dyn_cast<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
   if (!Callee || !Callee->isDeclaration())
     return nullptr;
-  // Compares name and prototype. The attribute "allockind" is inferred later in the pipeline. A
-  // hand-written ::operator new is "nobuiltin", which only forbids eliding it.
+  // Compares the name; callers compare the prototype. The attribute "allockind" is inferred later
+  // in the pipeline. An explicit call of ::operator new is "nobuiltin", which only forbids eliding
+  // it.
   const StringRef Name = Callee->getName();
   const auto *Row = find_if(Families, [&](const FamilyRow &R) { return R.Name == Name; });
   return Row == std::end(Families) ? nullptr : Row;

@@ -16,8 +16,8 @@
 
 namespace smalloc {
 
-/// Families of allocation functions. Each has one thunk and one entry of the runtime (hazard: new
-/// must fall back to the same new).
+/// Families of allocation functions. A family has one entry of the runtime (rewrite/ThunkParts.h),
+/// and each of its functions has a thunk of its own: new must fall back to the same new.
 enum class AllocFamily {
   Malloc,
   Calloc,
@@ -64,14 +64,12 @@ Fit fitOf(const llvm::CallBase &Call, const llvm::Function &Callee, llvm::String
 /// is none.
 const FamilyRow *calledRow(const llvm::CallBase &Call);
 
-/// Replaces \p Call, which is Convertible, by a call of the prototype \p Types. The declaration
-/// stays as it is. LLVM does not know the function by that declaration, so only the size changes
-/// its type.
+/// Replaces \p Call, which is Convertible, by a call of the prototype \p Types. Only sizes of less
+/// than 64 bits change their type; the other arguments fit. The declaration stays as it is.
 void callByPrototype(llvm::CallBase &Call, llvm::StringRef Types);
 
 /// Calls \p Do(call, row, fit) for each direct call in \p M whose types are not those of the
-/// library.
-/// REQUIRES: \p Skip is true for functions that the plugin leaves alone.
+/// library. Leaves out calls in functions for which \p Skip is true. \p Do may replace the call.
 void forForeignPrototypes(llvm::Module &M, llvm::function_ref<bool(const llvm::Function &)> Skip,
                           llvm::function_ref<void(llvm::CallBase &, const FamilyRow &, Fit)> Do);
 

@@ -10,8 +10,8 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// Returns the other choice of \p Size if it selects between a value and a constant: of at most
-/// \p Most, or -1 if \p Most is 0. Else returns \p Size.
+/// Returns the value if \p Size selects between a value and a constant that is at most \p Most (-1
+/// if \p Most is 0). Else returns \p Size.
 static Value *withoutConstant(Value *Size, uint64_t Most) {
   auto *Select = dyn_cast<SelectInst>(Size);
   auto Matches = [&](const Value *V) {

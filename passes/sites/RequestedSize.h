@@ -18,7 +18,8 @@ namespace smalloc {
 /// Returns \p Size without the overflow check that new T[n] puts around n * sizeof(T).
 llvm::Value *withoutOverflowCheck(llvm::Value *Size);
 
-/// Returns \p Size, an argument of an allocation, as an expression without any of these.
+/// Returns \p Size, an argument of an allocation, as an expression without the overflow check,
+/// without another size for an empty object, and without rounding up.
 const llvm::SCEV *meantSize(llvm::Value *Size, llvm::ScalarEvolution &SE);
 
 } // namespace smalloc

@@ -4,8 +4,8 @@
 // Gives each allocation site a 64-bit id that is the same at every -O level, with and without -g,
 // and in instrumented and final builds. The id is a hash made before any inlining from source path,
 // linkage name of the function, callee and ordinal, never from lines. The source path is left out
-// for ODR functions, of which the linker keeps any copy. The id is a string attribute of the call:
-// inlining that turns a call into an invoke loses metadata.
+// for linkonce and weak functions, of which the linker keeps any copy. The id is a string attribute
+// of the call: inlining that turns a call into an invoke loses metadata.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_SITENUMBERING_H
 #define SMALLOC_PASSES_SITENUMBERING_H
