@@ -38,12 +38,12 @@ struct Distance {
   double Shared = 0;     ///< share of one reference's pages that the other touches too
   size_t CarriedBy = 0;  ///< level whose iterations bring the other reference to the same page
   double Iterations = 0; ///< number of iterations of that level
-  bool Ahead = false;    ///< the reference with the greater offset touches the page first
+  bool Ahead = false;    ///< the other reference touches the page first
 };
 
 /// Pages of one object that one inner loop touches; ordered by object, then by loop.
 struct Part {
-  bool Known = false;
+  bool Known = false; ///< false: the object is unknown, and Object is the reference's index
   unsigned Object = 0;
   unsigned Inner = 0; ///< number of the inner loop; 0: directly in the outer one
   double Pages = 0, Limit = INFINITY;
@@ -277,7 +277,7 @@ double NestMisses::missesOf(size_t Index, size_t Fits) const {
     return std::max(Draws * std::max(0.0, 1.0 - reachOf(R) / std::max(Set, 1.0)),
                     std::min(print(Index, Levels).Pages, Draws));
   }
-  // Level Fits + 1 is the first that does not fit. If one iteration of it fits, its pages are
+  // R.Levels[Fits] is the first level that does not fit. If one iteration of it fits, its pages are
   // loaded once per execution. Otherwise each iteration loads its pages anew, because other loops
   // in it have displaced them.
   if (fits(workingSet(R.Levels[Fits].Loop, 1), R))

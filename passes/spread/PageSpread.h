@@ -65,14 +65,14 @@ size_t innermostVarying(const SpreadReference &R);
 /// Returns the number of pages of the object; infinite if the object's size is unknown.
 double objectPages(const SpreadReference &R, uint64_t PageBytes);
 
-/// Returns \p R with each assumed trip count reduced to what fits the object.
+/// Returns \p R with the assumed trip counts of its strided loops reduced to what fits the object.
 SpreadReference boundedByObject(SpreadReference R);
 
 /// Returns the number of distinct pages that the innermost \p Depth levels of \p R touch, at most
 /// the object's. Merges dimensions from the smallest stride up. If the gap to the block below is
 /// under a page, a dimension leaves no page untouched and widens the block. Any other dimension
 /// multiplies the number of blocks. Objects start on a page; blocks start at multiples of the
-/// common divisor of their strides and the page. O(levels log levels).
+/// common divisor of their strides and the page. O(levels^2).
 double pagesTouched(const SpreadReference &R, unsigned Depth, uint64_t PageBytes);
 
 /// The pages that the innermost levels of a reference touch, in detail.
@@ -83,6 +83,7 @@ struct Footprint {
   /// page.
   uint64_t BlockPages = 1;
 };
+/// Returns the footprint of the innermost \p Depth levels of \p R. O(levels^2).
 Footprint footprint(const SpreadReference &R, unsigned Depth, uint64_t PageBytes);
 
 /// Returns pagesTouched(), but counts a page again whenever overlapping dimensions enter it again.
@@ -93,7 +94,7 @@ double pagesEntered(const SpreadReference &R, unsigned Depth, uint64_t PageBytes
 /// no loop. The innermost loop it varies with, of I iterations, gives I for a non-contiguous
 /// dimension and I * s / page for a contiguous one of step s. Each further loop that it varies with
 /// multiplies the spread by its I. The result is at most the object's pages. A dimension is
-/// non-contiguous if another loop walks the object with a smaller stride.
+/// non-contiguous if a loop further out walks the object with a smaller stride.
 double paperSpread(const SpreadReference &R, uint64_t PageBytes);
 
 } // namespace smalloc

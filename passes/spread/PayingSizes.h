@@ -5,11 +5,11 @@
 // the sizes where it knows them. A size is a loop's trip count or a step; a level may use a
 // multiple or product of sizes (the row of an n by m matrix and the loop along it).
 //
-// Evaluates the spread model at sizes that are typical of big arrays, then with short inner runs.
-// From a point where superpages pay, finds each size's bounds by bisection with the other sizes
-// fixed. So the sizes that pay are approximated by a box. Near the box' edges, where one size can
-// make up for another, the answer is wrong. A box is rejected if samples of all sizes show that it
-// leaves out much of what pays. Plain arithmetic on numbers.
+// Evaluates the spread model at sizes that are typical of big arrays, then with one count at a time
+// that of a short run. From a point where superpages pay, finds each size's bounds by bisection
+// with the other sizes fixed. So the sizes that pay are approximated by a box. Near the box' edges,
+// where one size can make up for another, the answer is wrong. A box is rejected if samples of all
+// sizes show that it leaves out much of what pays. Plain arithmetic on numbers.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_PAYINGSIZES_H
 #define SMALLOC_PASSES_PAYINGSIZES_H
