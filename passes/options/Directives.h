@@ -29,9 +29,10 @@ namespace smalloc {
 
 class Directives {
 public:
-  /// Reads the file \p Name: a path, or path#DIGEST, where DIGEST is the first digits of the
-  /// content's SHA-256. The digest makes build tools and compiler caches see another command line
-  /// when the content changes. Fails if the file cannot be read or is of another kind.
+  /// Reads the file \p Name: a path, or path#DIGEST, where DIGEST is the first digits, at least 12,
+  /// of the content's SHA-256. The digest makes build tools and compiler caches see another command
+  /// line when the content changes. Fails if the file cannot be read, is of another kind, or has
+  /// more than 16 MiB.
   static llvm::Expected<Directives> load(llvm::StringRef Name);
 
   /// Returns the directive for a site. One for the site's own inline chain \p Context precedes one

@@ -29,7 +29,7 @@ struct Options {
   /// Sites that get a thunk. Becomes All in a profile-generate build unless RewriteNamed is set.
   RewriteScope Rewrite = RewriteScope::Candidates;
   bool RewriteNamed = false; ///< the user has set Rewrite
-  MachineProfile Machine;    ///< loaded when ReachPages != 0
+  MachineProfile Machine;    ///< its ReachPages 0: not loaded yet
   bool NumaHints = false;    ///< mark sites whose object is divided between threads
   std::string Root;          ///< base of source paths in site ids; empty: the compile directory
   std::string UnitName;      ///< source path after the -f*-prefix-map options; empty: not mapped
@@ -50,7 +50,7 @@ struct Options {
 /// Applies one option to \p O. An error names the key, the value, and the valid values.
 llvm::Error setOption(Options &O, llvm::StringRef Key, llvm::StringRef Value);
 
-/// Returns the options that decisions depend on, as "key=value" for setOption().
+/// Returns the options that a link with LTO needs to decide again, as "key=value" for setOption().
 std::vector<std::string> decidingOptions(const Options &O);
 
 /// Returns \p O with the -smalloc-* command-line options applied and the machine loaded.
