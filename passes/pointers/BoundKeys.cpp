@@ -124,7 +124,8 @@ uint64_t KeyNames::boundKey(StringRef Type, uint64_t Slot, unsigned Argument, un
   });
 }
 
-/// Returns the key of the argument of \p Call; 0 if it calls no type-bound procedure.
+/// Returns the key of argument \p Argument of \p Call, an index from 0; 0 if \p Call calls no
+/// type-bound procedure.
 uint64_t KeyNames::boundKeyOf(const CallBase &Call, unsigned Argument) {
   auto *Called = dyn_cast<IntToPtrInst>(Call.getCalledOperand());
   auto *Address = Called ? dyn_cast<LoadInst>(Called->getOperand(0)) : nullptr;

@@ -125,7 +125,8 @@ PointerOrigins::NodeId PointerOrigins::returnOf(const Function &F) {
   return Return;
 }
 
-/// Lets code outside of the unit call \p F; false if that was known already.
+/// Lets code outside of the unit call \p F. False if that was known already; always true for a
+/// function whose address no constraint has, which has no object to remember it.
 bool PointerOrigins::openToWorld(const Function &F) {
   if (auto It = ObjectOf.find(&F);
       It != ObjectOf.end() && std::exchange(Objects[It->second].Open, true))
@@ -166,8 +167,8 @@ void PointerOrigins::passToUnknown(const CallBase &Call, const Function *Callee,
     // Library functions that return their argument (strcpy, strcat) keep no copy of it.
     if (Library && Call.paramHasAttr(I, Attribute::Returned))
       continue;
-    // A pointer that only the result contains (strcpy, strchr) stays in the unit. qsort keeps no
-    // pointer, but it calls its last argument.
+    // A pointer that only the result contains (strchr) stays in the unit. qsort keeps no pointer,
+    // but it calls its last argument.
     if (mayKeep(Call, I) || (Known == LibFunc_qsort && I == 3))
       addCopy(nodeOf(Call.getArgOperand(I)), World);
     else if (GivesPointer && mayReturn(Call, I))

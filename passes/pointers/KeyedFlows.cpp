@@ -19,11 +19,11 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Flows that each unit's summary may have, 24 bytes each. A link with LTO may have them for each
-/// unit, up to some.
+/// Flows that each unit's summary may have, 24 bytes each. The summary of a link with LTO may have
+/// as many for each of up to MostUnitsOfFlows units.
 constexpr size_t FreeFlows = 4096;
 constexpr unsigned MostUnitsOfFlows = 4;
-/// Instructions for which the summary of a larger unit may have one flow more. So the summary of a
+/// A larger unit's summary may have one flow for this many instructions. So the summary of a
 /// generated unit with 100,000 calls does not outweigh its code.
 constexpr size_t InstructionsPerFlow = 4;
 

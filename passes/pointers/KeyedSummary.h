@@ -61,7 +61,7 @@ public:
         Layout(M.getDataLayout()), Paths(Origins.members()), MaxFlows(mostFlows(M, Units)) {}
 
   /// Returns the keys of the places that the unit got \p Pointer from and that other units may
-  /// know.
+  /// know, at most eight. Visits at most MaxWalk values.
   llvm::SmallVector<KeyRoot, 2> rootsOf(const llvm::Value *Pointer) {
     return rootsOf(VectorLane{Pointer, 0});
   }
@@ -75,8 +75,9 @@ public:
   /// cannot be steered.
   void collectFlows(KeyedSummary &Out, llvm::function_ref<uint64_t(const llvm::CallBase *)> NodeOf);
 
-  /// Returns the keys of the stack's memory and of variables: of the arguments and objects by which
-  /// the unit passes it on, in program order, and of the variables looked up so far.
+  /// Returns keys of memory that no site has allocated: stack memory and global variables that the
+  /// unit passes to functions of other units, and objects in them whose table or type description
+  /// it sets, both in program order; then the variables whose memory has got a key so far.
   std::vector<uint64_t> keysOfElsewhere();
 
   /// Adds to \p Out the flows between keys of all members looked up so far. REQUIRES: it is called
@@ -171,7 +172,7 @@ private:
     llvm::SmallVector<uint64_t, 2> Pointers;
   };
   llvm::MapVector<const llvm::Value *, Place> Places;
-  llvm::DenseSet<uint64_t> Blocks;
+  llvm::DenseSet<uint64_t> Blocks; ///< keys of the memory of variables and of members
   struct Block {
     Member Of;
     uint64_t Bytes = 0;

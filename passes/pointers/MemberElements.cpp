@@ -81,8 +81,9 @@ static std::optional<std::pair<uint64_t, uint64_t>> arrayAt(const DataLayout &La
   return std::nullopt;
 }
 
-/// Returns the path of at most \p Bytes, \p Offset behind \p Address, in an array inside a class:
-/// in one element, or in one of unknown index. Empty if there is no such array.
+/// Returns the path of the \p Bytes bytes that are \p Offset behind \p Address, in an array inside
+/// a class: in a known element, or in one of unknown index. Empty if there is no such array, or if
+/// its elements are smaller.
 MemberPath MemberPaths::elementPath(const Value *Address, uint64_t Bytes, uint64_t Offset) {
   constexpr unsigned MostSubscripts = 3;
   bool Variable = false;

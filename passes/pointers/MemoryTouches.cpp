@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace smalloc {
 
-/// Step of a copy whose length is known only at run time: a cache line.
+/// Step of a copy or fill whose length is known only at run time: a cache line.
 static constexpr uint64_t CopyStepBytes = 64;
 
 SmallVector<Touch, 2> touchesOf(Instruction &I) {
@@ -38,7 +38,7 @@ SmallVector<Touch, 2> touchesOf(Instruction &I) {
       Touches.push_back({Copy->getRawSource(), Bytes, false, /*Gathers=*/false, /*Walks=*/!Length});
     return Touches;
   }
-  // Masked loads and stores, gathers and scatters, both generic ones and the target's own.
+  // Generic masked loads and stores, and gathers and scatters, also the target's own.
   StringRef Name = Call->getCalledFunction()->getName();
   const bool Gathers = Name.contains("gather") || Name.contains("scatter");
   if (!Gathers && Call->getIntrinsicID() != Intrinsic::masked_load &&
