@@ -18,10 +18,10 @@ namespace smalloc {
 /// One range, or one behind each pointer of an array.
 enum class FillKind { One, Each };
 
-/// Returns the marker: void(ptr first byte, i64 bytes of the range or 0, i64 bytes that are
-/// written). A marker that stays (in a link without the plugin) tests the size and calls
-/// libsmalloc. Each: void(ptr pointers, i64 bytes of each range, i64 bytes that are written in
-/// each, i64 number of pointers, i64 distance of a range from its pointer).
+/// Returns the marker: void(ptr first byte, i64 bytes of the range, or 0 for the whole object, i64
+/// bytes that are written). A marker that stays (in a link without the plugin) tests the size and
+/// calls libsmalloc. Each: void(ptr pointers, i64 bytes of each range, i64 bytes that are written
+/// in each, i64 number of pointers, i64 distance of a range from its pointer).
 llvm::Function *fillMarker(llvm::Module &M, FillKind Kind);
 
 /// Expands all markers of \p M. Returns true if there was one.

@@ -57,7 +57,8 @@ uint64_t strideOf(const SCEV *Offset, uint64_t Own) {
   return Stride;
 }
 
-/// Returns \p Count, all iterations but the first, plus one, 64 bits wide; null if it is unknown.
+/// Returns the iterations that follow from the backedge-taken count \p Count, 64 bits wide; null if
+/// it is unknown.
 const SCEV *allOf(const SCEV *Count, ScalarEvolution &SE) {
   if (isa<SCEVCouldNotCompute>(Count) || SE.getTypeSizeInBits(Count->getType()) > 64)
     return nullptr;

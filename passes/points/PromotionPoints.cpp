@@ -120,7 +120,7 @@ const SCEV *tripsOf(const LoopLevel &L, const Loop &Of, Type *I64, ScalarEvoluti
   const SCEV *Count = SE.getBackedgeTakenCount(L.L);
   const bool Unknown = isa<SCEVCouldNotCompute>(Count);
   if (Unknown && !getLoopEstimatedTripCount(const_cast<Loop *>(L.L)))
-    return nullptr; // ends early: a promotion needs accesses that have run
+    return nullptr; // it may exit early, and L.Trip only bounds the accesses that run
   if (L.Trip)
     return SE.getConstant(I64, *L.Trip);
   if (Unknown || SE.getTypeSizeInBits(Count->getType()) > 64 || !SE.isLoopInvariant(Count, &Of))
@@ -174,7 +174,8 @@ const Loop *walkOf(const ProfitableNest &N, const Value *Base) {
   return nullptr;
 }
 
-/// True if the compile phase has already inserted a point for \p Object there.
+/// True if the block of \p At already has a point for \p Object, for instance from the compile
+/// phase before a link.
 bool isTouched(const Instruction *At, const Value *Object) {
   auto *Loaded = dyn_cast<LoadInst>(Object);
   return any_of(*At->getParent(), [&](const Instruction &I) {
@@ -194,9 +195,8 @@ bool isGuess(const SCEV *Accesses) {
   return Known && Known->getAPInt().ule(AssumedWalk);
 }
 
-/// True for a single loop with scattered accesses to an object of other units, an unknown number of
-/// times. Usually it probes a table once or twice, and a promotion point would cost about what it
-/// saves.
+/// True for a single loop over an object of other units. If its number of accesses is unknown, it
+/// usually probes a table once or twice, and a promotion point would cost about what it saves.
 bool isLoneProbe(const ProfitableNest &N) { return N.Foreign && N.Outermost->isInnermost(); }
 
 /// The points of a function that only guess how many accesses follow. One point per object is
@@ -237,13 +237,13 @@ void insertTouch(const ProfitableNest &N, const Loop &Of, Instruction *At, Value
 
 } // namespace
 
-/// Discards the scalar evolution of a function again, to save memory, if it was not cached before.
 void insertPromotionPoints(ArrayRef<ProfitableNest> Nests, FunctionAnalysisManager &FAM,
                            function_ref<void(Function &)> Changes) {
   DenseSet<std::pair<const Loop *, Value *>> Done;
   GuessedPoints Guessed;
   Function *In = nullptr;
   bool WasKnown = false;
+  // Discards the scalar evolution of a function again, to save memory, if it was not cached before.
   auto Leave = [&] {
     Guessed = GuessedPoints();
     if (In && !WasKnown)

@@ -1,5 +1,8 @@
 //===- WidenedSums.h - extensions of integers inside sums -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rewrites an expression of scalar evolution as if its narrow integers did not overflow. Then the
+// expression of a 32-bit index is a recurrence in 64 bits, which the ranges of fills follow.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_WIDENEDSUMS_H
 #define SMALLOC_PASSES_WIDENEDSUMS_H
