@@ -18,6 +18,7 @@
 
 namespace smalloc {
 
+/// Returns the counts of \p M. Makes keys in \p Keys, whose names the file needs.
 AccessCoverage accessCoverage(llvm::Module &M, llvm::FunctionAnalysisManager &FAM,
                               const PointerOrigins &Origins, KeyNames &Keys);
 

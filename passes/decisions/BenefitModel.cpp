@@ -147,8 +147,9 @@ Finding ReferenceBenefit::judgePaper(const LoopReference &R, const EvaluatedObje
   return Out;
 }
 
-/// Returns the number of loops of the unit that are similar to that of \p R. Above MaxSingleWalks
-/// they count as one unrolled loop; else the result is 0.
+/// Returns the number of nests of the function of \p R that walk an object of \p Site as \p R does.
+/// Above MaxSingleWalks they count as one unrolled loop; else, or if \p Site is null, the result is
+/// 0.
 ReferenceBenefit::Repetitions ReferenceBenefit::repetitionsOf(const LoopReference &R,
                                                               const CallBase *Site) const {
   auto Its = LikenessOf.find(&R);

@@ -13,7 +13,6 @@
 
 namespace smalloc {
 
-/// Fills whose memory no decision may have put on superpages yet.
 struct FillCandidates {
   std::vector<LoopReference> Stores; ///< grouped by function
   std::vector<Fill> Calls;

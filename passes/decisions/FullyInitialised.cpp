@@ -11,9 +11,9 @@
 //
 // A few bytes at either end do not count, and objects below a superpage may be filled another way.
 // The object may start behind a header, and may be reached through the field that it was stored in.
-// calloc does not count, since its zero pages are not touched; a calloc made from the program's
-// malloc and memset does. Expressions are compared up to sign and zero extension: a wrong "yes"
-// costs memory, never correctness.
+// calloc alone proves nothing, since its zero pages are not touched; a calloc made from the
+// program's malloc and memset does. Expressions are compared up to sign and zero extension: a wrong
+// "yes" costs memory, never correctness.
 //===----------------------------------------------------------------------===//
 #include "passes/decisions/FullyInitialised.h"
 #include "passes/fills/AppendedFill.h"
@@ -180,8 +180,9 @@ bool isBlockOrNull(const Value *V, const CallBase &Call) {
                 [&](const Use &In) { return In == &Call || isa<ConstantPointerNull>(In); });
 }
 
-/// True if \p V is the block that the call of \p Site returned. It may also be loaded from the
-/// place where the call (posix_memalign) or the program stored it.
+/// True if \p V is the block that the call of \p Site returned. It may be merged with other
+/// pointers by a phi. It may also be loaded from the place where the call (posix_memalign) or the
+/// program stored it.
 bool isBlockOf(const Value *V, const SiteDecision &Site, const DominatorTree &DT) {
   const CallBase &Call = *Site.Call;
   if (V == &Call)

@@ -51,15 +51,16 @@ struct SiteDecision {
   smalloc_pattern Pattern = SMALLOC_PATTERN_UNKNOWN;
   smalloc_decision Decision = SMALLOC_DECISION_BASE;
   smalloc_decided_by DecidedBy = SMALLOC_BY_COMPILER;
-  unsigned PageShift = SuperpageShift; ///< page size, unless the site stays on base pages
-  unsigned Flags = 0;                  ///< SMALLOC_SITE_*
+  /// Base-2 logarithm of the page size, unless the site stays on base pages.
+  unsigned PageShift = SuperpageShift;
+  unsigned Flags = 0; ///< SMALLOC_SITE_*
   uint64_t SpreadPages = SMALLOC_UNKNOWN;
   std::string SpreadText;
   double MissesPerAccess = -1;
-  double SavingCycles = -1; ///< per access; translation only
-  uint64_t FaultsSaved = SMALLOC_UNKNOWN;
-  uint32_t Worth = 0; ///< same unit as smalloc_site::worth
-  uint64_t MinBytes = SMALLOC_UNKNOWN;
+  double SavingCycles = -1;               ///< per access; translation only
+  uint64_t FaultsSaved = SMALLOC_UNKNOWN; ///< at the first touch of one object
+  uint32_t Worth = 0;                     ///< same unit as smalloc_site::worth
+  uint64_t MinBytes = SMALLOC_UNKNOWN;    ///< superpages from this object size on; 0: always
   /// Conditions on sizes. While the compiler's decision holds, superpages need one of them to hold.
   SizeConditions When;
   unsigned Confidence = 0;

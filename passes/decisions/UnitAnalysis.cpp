@@ -34,7 +34,7 @@ void nameSites(std::vector<SiteDecision> &Sites) {
 }
 
 /// Most propagation steps of the origins of one unit, well under a second. A link with LTO may use
-/// this budget for each unit, up to some seconds.
+/// this budget for each of up to MostUnitsOfBudget units.
 constexpr unsigned OriginsBudget = 400000, MostUnitsOfBudget = 16;
 
 /// Removes copies of a call that request 0 bytes, such as the first iteration of an unrolled loop.

@@ -20,7 +20,7 @@
 namespace smalloc {
 
 struct AccessCount {
-  uint64_t InLoops = 0;  ///< accesses in the code
+  uint64_t InLoops = 0;  ///< accesses in loops, as they are in the code
   uint64_t Runs = 0;     ///< executions, as far as a profile shows them
   uint64_t LoopRuns = 0; ///< of these, executions of accesses in loops
   AccessCount &operator+=(const AccessCount &O) {
@@ -39,7 +39,7 @@ struct AccessCoverage {
   /// The other accesses, by the places that their pointers come from: (key, true if loaded from its
   /// memory).
   std::map<std::pair<std::string, Places>, AccessCount> Named;
-  /// Arguments through which the unit passes memory of the stack or of variables.
+  /// Keys of memory that no site allocates (KeyNames::keysOfElsewhere()).
   std::vector<uint64_t> Elsewhere;
 };
 

@@ -16,7 +16,7 @@ using namespace llvm;
 namespace smalloc {
 namespace {
 
-/// Keys with an access in a unit's summary; one takes about 200 bytes.
+/// Most keys with an access in a unit's summary; one takes about 200 bytes.
 constexpr size_t MaxKeyAccesses = 512;
 
 /// Returns the file that holds the loop of \p R.
