@@ -67,7 +67,8 @@ bool SkipConditions::guardsLoop(const ICmpInst *Compare) const {
   return false;
 }
 
-/// True if \p Compare compares the size with 0 or 1. Any other comparison makes a choice.
+/// True if \p Compare compares the size, or a value that it follows from, with a constant from -2
+/// to 1. A comparison with another constant makes a choice.
 bool SkipConditions::testsEmpty(const ICmpInst *Compare) const {
   for (unsigned Side = 0; Side < 2; ++Side)
     if (auto *C = dyn_cast<ConstantInt>(Compare->getOperand(1 - Side)))
