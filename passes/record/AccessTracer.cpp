@@ -168,9 +168,9 @@ private:
       Tests.tellWalk(W, Ends);
   }
 
-  /// Returns the byte of the indexed object, computed in front of the loop. The base may be no
-  /// address at all if the indices are another machine's addresses. Then its distance to the
-  /// address is arbitrary, and the original loop runs.
+  /// Returns the address of the byte, in the table of regions, for the base of \p At. It is
+  /// computed in front of the loop. The base may be no address at all if the indices are another
+  /// machine's addresses. Then the table may have no such byte, and the original loop runs.
   Value *baseOf(const RegionIndex &At, Version &V) {
     Value *&Base = V.Bases[{At.Base, At.Offset}];
     if (Base)

@@ -129,8 +129,8 @@ Instruction *RecordingFilters::onOtherPage(Instruction *Before, Value *Address, 
   return Before;
 }
 
-/// Hashes the region first where most accesses move to another page. At a low rate nothing more
-/// runs, and the branch is predicted.
+/// Without \p Last, where most accesses move to another page, hashes the region first. At a low
+/// rate nothing more runs, and the branch is predicted.
 void RecordingFilters::tell(const RecordedAccess &A, AllocaInst *Last) {
   if (!A.Mask)
     return tell(A, A.Pointer, nullptr, Last);

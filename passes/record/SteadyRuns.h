@@ -41,6 +41,8 @@ struct SteadyAccess {
   unsigned Calls = 0; ///< calls of the piece before the access
 };
 
+/// Returns the runs of \p Accesses, each in one run at most. Entries without a loop belong to none.
+/// O(accesses^2 * phis of the loop).
 std::vector<SteadyRun> steadyRuns(llvm::ArrayRef<SteadyAccess> Accesses, llvm::ScalarEvolution &SE);
 
 } // namespace smalloc

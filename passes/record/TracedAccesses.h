@@ -14,8 +14,8 @@
 // recordings of everything: there a scattered access is recorded without a test. A test between two
 // cache misses of the loop would keep the processor from overlapping them.
 //
-// The first of several neighbours on about one cache line records them all. Stack, thread-local and
-// small static data are not recorded: libsmalloc does not place them, and they are always near.
+// The first of several neighbours, within a few cache lines, records them all. Stack, thread-local
+// and small static data are not recorded: libsmalloc does not place them, and they are always near.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_TRACEDACCESSES_H
 #define SMALLOC_PASSES_TRACEDACCESSES_H
@@ -42,8 +42,8 @@ struct RecordedAccess {
   size_t Run = 0; ///< index of TracedAccesses::Runs, from 1: the access records all of this run
 };
 
-/// Steady accesses of one block that move with a counter. The last of them records all, and holds
-/// the number of the run.
+/// Steady accesses of one piece of a loop (SteadyAccess::Piece) that move with a counter. The last
+/// of them records all, and holds the number of the run.
 struct RecordedRun {
   struct Member {
     RecordedAccess Access;
@@ -59,8 +59,9 @@ struct RecordedWalk {
     llvm::Value *Stride = nullptr; ///< i64, bytes an iteration
     bool Writes = false;
   };
-  llvm::Instruction *Before = nullptr;   ///< the preheader's terminator, or a memory intrinsic
-  llvm::Value *BackedgesTaken = nullptr; ///< i64: one less than the iterations
+  llvm::Instruction *Before = nullptr; ///< the preheader's terminator, or a memory intrinsic
+  /// i64: one less than the iterations; of TracedAccesses::Blocks: bytes.
+  llvm::Value *BackedgesTaken = nullptr;
   llvm::SmallVector<Reference, 4> References;
 };
 
