@@ -21,7 +21,8 @@ namespace smalloc {
 inline constexpr llvm::StringRef EntryPrefix = "__smalloc_v1_with_cell_";
 inline constexpr llvm::StringRef WrapperRecordPrefix = "__smalloc_v1_wrapper_";
 inline constexpr llvm::StringRef ContextThunkPrefix = "__smalloc_v1_context_";
-inline constexpr size_t ContextTagBytes = 9; ///< of the prototype's tag, before the callee's name
+/// Bytes between the prefix and the callee in a context thunk's name: the prototype's tag and '_'.
+inline constexpr size_t ContextTagBytes = 9;
 /// Metadata of a second entry that names the function that it is an entry of.
 inline constexpr llvm::StringRef EntryOfMetadata = "smalloc.of";
 

@@ -21,9 +21,9 @@
 
 namespace smalloc {
 
-/// Rows whose length is a multiple of this many bytes share cache sets: 64 sets of 64 bytes. The
-/// first-level data caches of all presets but one (smalloc/machine.h) have these sets. Larger
-/// caches have multiples of it.
+/// Rows whose length is a multiple of this many bytes share cache sets: 64 sets of 64 bytes. Most
+/// x86-64 processors have a first-level data cache with these sets. Caches with more or longer sets
+/// have a multiple of these bytes: there, fewer rows share a set.
 inline constexpr uint64_t SetPatternBytes = 4096;
 
 class LayoutPaddingPass : public llvm::PassInfoMixin<LayoutPaddingPass> {

@@ -78,8 +78,8 @@ Symbols symbolsOf(Module &M) {
   return S;
 }
 
-/// Emits stores of \p S to \p Record, and a block that never runs before \p End. The block calls
-/// the bounds and refers to \p Tables.
+/// Emits stores of \p S to \p Record. Also adds a block, in front of \p End, that never runs: it
+/// calls the bounds and refers to \p Tables.
 void fillRecord(IRBuilder<> &B, GlobalVariable *Record, const Symbols &S,
                 ArrayRef<GlobalVariable *> Tables, BasicBlock *End) {
   Type *RecordType = Record->getValueType();

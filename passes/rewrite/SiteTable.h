@@ -36,7 +36,8 @@ void takeDecision(SiteDecision &V, const SiteDecision &Decided);
 /// Emits the unit's block of section smalloc_keys.
 llvm::GlobalVariable *emitKeys(llvm::Module &M, const KeyedSummary &Summary, KeptVariables &Kept);
 
-/// Writes DIR/<unit>.json through a temporary file and rename, so that parallel compiles are safe.
+/// Writes DIR/FILE.HASH.json, with the unit's file name and a hash of its path, through a temporary
+/// file and rename, so that parallel compiles are safe. Fails if the file cannot be written.
 llvm::Error writeSitesJson(const llvm::Module &M, llvm::ArrayRef<SiteDecision> Sites,
                            const Options &O);
 

@@ -13,10 +13,10 @@
 
 namespace smalloc {
 
-/// Stores the strings of a record, each as an offset from the record's start.
 class StringArea {
 public:
   explicit StringArea(uint32_t Start) : Start(Start) {}
+  /// Adds \p S. Returns its offset from the record's start; 0 if it is empty and takes no bytes.
   uint32_t add(llvm::StringRef S) {
     if (S.empty())
       return 0;

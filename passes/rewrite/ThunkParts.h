@@ -43,9 +43,9 @@ struct MarkedEntry {
 inline constexpr MarkedEntry MarkedEntries[] = {{SMALLOC_CELL_DIRECT, "__smalloc_v1_small"},
                                                 {SMALLOC_CELL_JOINS, "__smalloc_v1_joining"}};
 
-/// Copies the remaining target attributes of the unit's functions to the functions that smalloc has
-/// added. Those are for the processor that the command line names. A separate target would cost
-/// more to set up than the functions do.
+/// Copies further attributes (tune-cpu, frame-pointer, ...) to the functions that smalloc has
+/// added, each from a function of the unit with the same target-cpu and target-features. With other
+/// attributes the back end would set up another subtarget, which costs more than the functions do.
 void compileAsUnit(llvm::Module &M);
 
 /// Returns a weak entry of the runtime. It is not dso_local: its address is loaded from the GOT,

@@ -53,8 +53,9 @@ struct WaitingSymbols {
 /// all general registers but %r11.
 llvm::Function *waitingText(llvm::Module &M, llvm::StringRef Name, const WaitingSymbols &Symbols);
 
-/// Emits the function \p Name of \p Type, (ptr, i64, i64). It calls the weak \p Entry if its last
-/// argument is at least \p Least. It preserves general registers as waitingText() does.
+/// Emits the function \p Name of \p Type, whose third parameter is a number of bytes. It calls the
+/// weak \p Entry with its arguments if that number is at least \p Least. It preserves general
+/// registers as waitingText() does.
 llvm::Function *fillingText(llvm::Module &M, llvm::StringRef Name, llvm::StringRef Entry,
                             uint64_t Least, llvm::FunctionType *Type);
 

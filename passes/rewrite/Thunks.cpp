@@ -163,8 +163,8 @@ LoadInst *loadWord(IRBuilder<> &B, Value *Cell) {
   return Word;
 }
 
-/// Builds (once per unit) the thunk of a family, with the original arguments and then the cell. The
-/// thunk chooses between the runtime and the program's function. A small-object site that the
+/// Builds (once per unit) the thunk of \p Original, with the original arguments and then the cell.
+/// The thunk chooses between the runtime and the program's function. A small-object site that the
 /// runtime has marked direct costs one load and one branch before the call of its entry.
 Function *sizedThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
   const FamilyShape Shape = shapeOf(Family);
@@ -225,7 +225,7 @@ AttributeList extendArguments(Function *F, const Function *Original, const Funct
   return Passing;
 }
 
-/// Returns the runtime's entry for a function whose call does not show the allocated bytes.
+/// Returns the runtime's entry for a function of flang's runtime or a mapping.
 Function *tellingEntry(Module &M, AllocFamily Family) {
   LLVMContext &C = M.getContext();
   Type *I32 = Type::getInt32Ty(C), *Void = Type::getVoidTy(C), *Ptr = PointerType::getUnqual(C);
@@ -254,8 +254,8 @@ void returnResult(IRBuilder<> &B, Value *Result) {
     B.CreateRet(Result);
 }
 
-/// Builds the thunk of a function whose call does not show the allocated bytes, or which is called
-/// in any case.
+/// Builds the thunk of a function of flang's runtime, whose call does not show the allocated bytes,
+/// or of a mapping, which is made in any case.
 Function *tellingThunk(Module &M, AllocFamily Family, Function *Original, FunctionType *From) {
   const FunctionCallee Own(From, Original);
   std::string Name = (ThunkPrefix + Original->getName()).str();
