@@ -11,8 +11,8 @@
 
 namespace smalloc {
 
-/// Drops locations that the front end made only for the plugin. It keeps those of calls, which may
-/// be sites; those of loops are in their metadata. So earlier passes need not maintain the others.
+/// Drops the locations of instructions. Keeps those of calls that may be or may contain sites;
+/// those of loops are in their metadata.
 class OwnLocationsPass : public llvm::PassInfoMixin<OwnLocationsPass> {
 public:
   /// \p Alone: no link adds bodies of functions that other units define.

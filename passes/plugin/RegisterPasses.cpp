@@ -47,8 +47,9 @@ namespace {
 constexpr StringRef DoneMetadata = "smalloc.done";
 
 /// Maps each function that the rewriting changes to its number of blocks before. These functions
-/// have steerable sites or promotion points.
+/// have steerable sites, promotion points or fill points.
 using ChangedFunctions = SmallMapVector<Function *, size_t, 16>;
+/// Returns the functions with steerable sites; those with points are added when they get one.
 ChangedFunctions changedFunctions(const UnitDecisions &Verdicts) {
   ChangedFunctions Changed;
   for (const SiteDecision &V : Verdicts.Sites)
@@ -58,9 +59,9 @@ ChangedFunctions changedFunctions(const UnitDecisions &Verdicts) {
 }
 
 /// Keeps all analyses of unchanged functions, which later passes would have to compute again. In a
-/// changed function some calls are new. The only added blocks are preheaders (Preheaders.h).
-/// Dominators and loops are updated for them, and scalar evolution stays valid (LoopSimplify
-/// preserves these, too). Other analyses that depend on blocks are discarded.
+/// changed function, calls and the values that they take are new. The only added blocks are
+/// preheaders (Preheaders.h). Dominators and loops are updated for them, and scalar evolution stays
+/// valid (LoopSimplify preserves these, too). Other analyses that depend on blocks are discarded.
 PreservedAnalyses allBut(const ChangedFunctions &Changed, FunctionAnalysisManager &FAM) {
   PreservedAnalyses Calls;
   Calls.preserve<DominatorTreeAnalysis>();
