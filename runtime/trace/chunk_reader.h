@@ -22,7 +22,7 @@ struct Event {
   uint64_t time_ns = 0; ///< since the trace began
   uint64_t site = 0, context = 0, bytes = 0, address = 0, old_address = 0;
   uint64_t weight = 1;           ///< kAccess: accesses that each entry stands for
-  uint64_t kind = 0, offset = 0; ///< kSite
+  uint64_t kind = 0, offset = 0; ///< kSite; of kChunk: offset is its sequence number
   uint64_t minor = 0, major = 0; ///< kFault
   uint64_t lost = 0;             ///< kEnd
   uint64_t threshold = 0;        ///< kSample

@@ -59,8 +59,8 @@ private:
   };
   void drop_last();
 
-  /// Least number of regions. Fewer would represent the others badly; then later runs are left out
-  /// instead.
+  /// The limit of runs drops a region only while there are more than this. Fewer would represent
+  /// the others badly; then later runs are left out instead.
   static constexpr size_t kLeastRegions = 64;
   ReadingLimits limits_;
   std::map<uint64_t, Region> regions_; // by hash

@@ -26,8 +26,8 @@ inline constexpr unsigned kGrainShift = 4;
 inline constexpr size_t kMostWalkReferences = 16;
 /// Bit of an address that the program passes: the access writes.
 inline constexpr uint64_t kWrites = uint64_t{1} << 63;
-/// Most pages of one walk. A writer splits longer ones far below, so that no file keeps a reader
-/// busy for ever.
+/// Most pages of one walk, so that no file keeps a reader busy for ever. A writer splits walks of
+/// more than half as many.
 inline constexpr double kMostWalkPages = 1 << 17;
 
 /// Type of a record. dt: nanoseconds since the previous record of the chunk (of the first record:
@@ -59,8 +59,8 @@ enum class Type : uint64_t {
   /// each; the context may be missing), unless both equal the last one's
   kNew = 16,
   kGone = 17, ///< kFree: dt, zigzag(address - last)
-  /// accesses in no order: dt, bytes of each (2 to 4), grain, then to the record's end (grain -
-  /// the first) * 2 + write
+  /// accesses in no order: dt, bytes of each (2 to 4), lowest grain, then to the record's end
+  /// (grain - lowest) * 2 + write
   kSpots = 18,
 };
 

@@ -38,8 +38,8 @@ public:
 
 class Reader {
 public:
-  /// Opens and indexes the file. Throws TraceError if it cannot be read or has no smalloc.trace/1
-  /// header.
+  /// Opens and indexes the file. Throws TraceError if it cannot be read, has no smalloc.trace/1
+  /// header, or holds several recordings.
   explicit Reader(const std::string &path) : Reader(path, Part::kAll) {}
   ~Reader();
   Reader(const Reader &) = delete;
@@ -47,8 +47,9 @@ public:
 
   const Header &header() const { return header_; }
   /// Returns the share of 2 MiB regions whose accesses are in the trace from its beginning to its
-  /// end; 1 if the trace does not say. If the rate fell (samples:N), it is the last one. Earlier
-  /// accesses to the regions that were dropped are left out.
+  /// end; 1 if the trace does not say. If the rate fell (samples:N), it is the last one; it is
+  /// lower still if the file stands for too much (declared_work.h). Earlier accesses to the regions
+  /// that were dropped are left out.
   double rate() const { return rate_; }
   /// Calls `visit` for every event of every thread in the order of time, up to and including
   /// last_ns. Calls `progress`, if any, now and then with the bytes done and the bytes in all.

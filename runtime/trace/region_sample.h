@@ -6,7 +6,8 @@
 // (Waldspurger et al., FAST 2015). The threshold falls as the footprint grows; a small program is
 // recorded whole.
 //
-// Used inside the traced process: no malloc, no waiting, any thread. About 40 bytes a region.
+// Used inside the traced process: no malloc, no waiting, any thread. 40 to 72 bytes for each of the
+// N regions.
 #ifndef RUNTIME_TRACE_REGION_SAMPLE_H
 #define RUNTIME_TRACE_REGION_SAMPLE_H
 
@@ -16,7 +17,7 @@
 
 namespace smalloc::trace {
 
-/// largest N of samples:N
+/// Largest N of samples:N.
 inline constexpr uint64_t kMostSampledRegions = uint64_t{1} << 20;
 
 /// Regions that a thread has met lately and need not look up again. A loop comes to its few regions

@@ -23,7 +23,7 @@ class WalkPages {
 public:
   /// Leaves out runs in regions whose hash is not below `threshold`.
   WalkPages(uint64_t iterations, std::vector<WalkReference> references, uint64_t threshold);
-  /// False if no writer makes this record: it has too many references, or more pages than
+  /// False if no writer makes this record: it has no or too many references, or more pages than
   /// kMostWalkPages.
   bool plausible() const { return plausible_; }
   /// Appends up to `most` runs. False if none was left.

@@ -21,7 +21,8 @@ namespace smalloc::trace {
 class Output {
 public:
   /// Creates `path` and writes the header: "key=value\n" lines. If a file exists there, ".PID" is
-  /// appended to the path. Returns 0 or an errno value; on failure no created file is left.
+  /// appended to the path, or ".PID.N" if that exists, too. Returns 0 or an errno value; on failure
+  /// no created file is left.
   int open(const char *path, const char *header, size_t header_bytes);
   bool recording() const { return state_.load(std::memory_order_relaxed) == State::kRecording; }
   /// Takes no more events; those taken before are still written. False: nothing is being recorded.
@@ -45,7 +46,8 @@ public:
   void end() { state_.store(State::kOff, std::memory_order_release); }
   static size_t work_bytes();
   const char *path() const { return path_; }
-  /// True if something stood at the given path already, so that path() is another one.
+  /// True if a file stood at the given path, so that path() is that path with ".PID". False also if
+  /// that existed, too: then this process itself recorded before it executed another program.
   bool beside() const { return beside_; }
 
 private:
@@ -62,7 +64,8 @@ private:
   char path_[4096] = {};
 };
 
-/// One thread's chunk. Only its thread appends; another one may call close() at exit (busy_).
+/// One thread's chunk. Only its thread appends; another one may call close() when the process ends.
+/// busy_ is their lock.
 class ThreadChunk {
 public:
   /// Creates a chunk with `extra_bytes` for the owner. Returns nullptr if there is no memory.
