@@ -143,7 +143,7 @@ WalkCurve CostModel::walk_curve(uint64_t page_bytes, Walk walk) const {
         else
           nowhere.push_back(*cost.cycles.value);
       }
-    if (points.empty() && !nowhere.empty()) { // docs/reference.md
+    if (points.empty() && !nowhere.empty()) { // two ends of a curve (docs/reference.md)
       const auto [least, most] = std::minmax_element(nowhere.begin(), nowhere.end());
       points = {{1 << 16, *least}, {1 << 22, *most}};
     }

@@ -62,14 +62,13 @@ public:
   explicit WalkCurve(Points points);
   double at(double pages) const;
   /// Returns the cycles of a miss, with `distance` other pages used since the last use of its own.
-  /// deviation: standard deviation of the logarithms of all the misses' distances.
-  /// Random accesses to n pages have to cost at(n) on average. Their distances are spread evenly
-  /// below n, and the logarithms have a deviation of 1. The cost of a distance d is then at(d) plus
-  /// the curve's growth there for each factor of e: its mean is at(n) for all n.
-  /// A loop that comes back to each of n pages in turn has distances of n and no deviation, and
-  /// costs at(n) as well. Between the two, the deviation's share of the growth is added. Behind the
-  /// last point the curve grows as before it. The growth is at most a half of at(d), and points
-  /// that lie close add none.
+  /// deviation: standard deviation of the logarithms of all the misses' distances. Random accesses
+  /// to n pages have to cost at(n) on average. Their distances are spread evenly below n, and the
+  /// logarithms have a deviation of 1. The cost of a distance d is then at(d) plus the curve's
+  /// growth there for each factor of e: its mean is at(n) for all n. A loop that comes back to each
+  /// of n pages in turn has distances of n and no deviation, and costs at(n) as well. Between the
+  /// two, the deviation's share of the growth is added. Behind the last point the curve grows as
+  /// before it, there by at most a half of at(d). Points that lie close add none.
   double at_distance(double distance, double deviation = 1) const;
 
 private:

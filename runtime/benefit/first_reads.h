@@ -6,7 +6,7 @@
 // the kernel (read) had written before. But the process's own count of faults gives the number of
 // faults beyond the first touches. At most that many are taken for second faults.
 //
-// O(1) an access; 64 bytes for each 2 MiB that is accessed.
+// O(1) an access; 64 bytes for each 2 MiB that is accessed or given back.
 #pragma once
 
 #include <array>

@@ -116,7 +116,7 @@ bool Objects::was_never(Live at) {
 }
 
 // Shrinks the object to [address, address + bytes). Its whole room is reused when it is freed, as
-// before.
+// before. False: the object belongs to another category.
 bool Objects::shrinks(Live at, uint32_t category, uint64_t address, uint64_t bytes) {
   const uint64_t old = at->first;
   if (at->second.category != category)
