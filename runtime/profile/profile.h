@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // profile.h analyses traces into a ranking of sites. It surveys them, sums several (inputs, ranks,
-// hosts), evaluates the categories and chooses those that are worth superpages. profile_report.h
-// makes text, JSON and directives of the result.
+// hosts), evaluates the categories and chooses those that are worth superpages.
+// runtime/cli/analyze/analyze_report.h makes text, JSON and directives of the result.
 #pragma once
 
 #include "runtime/profile/profile_result.h"

@@ -28,7 +28,7 @@ struct SiteName {
   bool overlaps = false; ///< loops reach its objects by addresses that wait for no other access
 };
 
-/// Sums of one category over the traces.
+/// One category over all traces: sums of its counts, and the largest of its bytes and GiB pages.
 struct CategoryTotal {
   double accesses = 0, misses_base = 0, faults_base = 0;
   uint64_t heap_bytes = 0, gib_pages = 0, peak_bytes = 0;
