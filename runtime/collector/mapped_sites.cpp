@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mapped_sites.cpp keeps a table of the mappings that sites have made, each with the part that is
+// still mapped. A change of that part is recorded as a reallocation.
 #include "runtime/collector/mapped_sites.h"
 
 #include "runtime/collector/collector.h"

@@ -18,10 +18,10 @@ namespace smalloc::trace {
 /// The trace's reader drops them when something new lies at their addresses.
 inline constexpr unsigned kMostMappings = 1024;
 
-/// Records that `bytes` are mapped at `p` by the site of `cell`.
-/// All three functions: only while recording; linear in the live mappings of sites. They take no
-/// lock that a fork or a signal could leave closed: if the table stays in use, they return and the
-/// event is missing.
+/// Records that `bytes` are mapped at `p` by the site of `cell`. All three functions: only while
+/// recording; linear in the live mappings of sites. They take no lock that a fork or a signal could
+/// leave closed. If the table stays in use, note_mapped() records an allocation that is never
+/// freed, and the others record nothing.
 void note_mapped(const void *p, size_t bytes, const smalloc_cell *cell);
 /// Records that a range is unmapped; call it before munmap.
 void note_unmapped(const void *p, size_t bytes);

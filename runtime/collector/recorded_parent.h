@@ -9,7 +9,7 @@
 namespace smalloc::trace {
 
 /// True if the parent was started with the same SMALLOC_CONF, or if the file at `path` was written
-/// since this process began.
+/// since this process began. Also true if the process's beginning is not known.
 bool is_of_this_run(const char *path);
 
 } // namespace smalloc::trace

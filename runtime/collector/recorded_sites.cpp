@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// recorded_sites.cpp writes a site's name into the trace at its first event. The table's key is the
+// address of the cell, or the return address of the call.
 #include "runtime/collector/recorded_sites.h"
 
 #include "runtime/collector/image_names.h"
