@@ -129,8 +129,8 @@ void Simulator::sample(Source source, size_t unit, unsigned page, uint8_t node) 
       MigrationPolicy::sample(*run->units[unit], page, node);
 }
 
-/// Samples the TLB for sources 4 and 5: which translations it holds, and how often each was used
-/// since it came in. One look credits a page with its presence (content) or its uses (ATC, in
+/// Samples the TLB for kTlbContent and kAtc: which translations it holds, and how often each was
+/// used since it came in. One look credits a page with its presence (content) or its uses (ATC, in
 /// sample periods).
 void Simulator::look_at_tlb(Processor &p) {
   for (SetAssociative::Entry &e : p.tlb.entries()) {

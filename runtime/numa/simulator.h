@@ -68,7 +68,7 @@ struct SimulationResult {
 class Simulator {
 public:
   /// Creates the schemes. On base pages: without migration and with each source. On superpages:
-  /// without migration, with perfect counts moved whole only, and with smalloc's rules.
+  /// without migration, and with counts of cache misses: moved whole only, and by smalloc's rules.
   Simulator(const MachineModel &machine, const SimulatorOptions &options);
   ~Simulator();
 
