@@ -43,8 +43,8 @@ public:
   virtual void begin_writing() = 0;
   virtual void commit() = 0;
   virtual void rollback() noexcept = 0;
-  // Returns the version of the schema; 0: empty. Both functions are called only while no other
-  // caller's transaction is open.
+  // Returns the version of the schema; 0: the database is empty. set_schema_version() belongs into
+  // the transaction that creates the tables.
   virtual int64_t schema_version() = 0;
   virtual void set_schema_version(int64_t version) = 0;
   // Returns the type of a column that numbers its rows by itself.

@@ -21,8 +21,8 @@ struct Deviation {
 
 /// Factor from which on a figure deviates.
 inline constexpr double kTimesOff = 2;
-/// Differences that a program's start, its libraries and its stack explain: 64 MiB of first
-/// touches; a millisecond or so of walks.
+/// Differences that a program's start, its libraries and its stack explain: first touches of 64
+/// MiB, and a million walks, which take some ten milliseconds.
 inline constexpr double kLeastFaultsOff = 16384, kLeastMissesOff = 1e6;
 
 /// Returns the latest analysis of that input with a prediction, whichever of the program's builds
@@ -30,9 +30,9 @@ inline constexpr double kLeastFaultsOff = 16384, kLeastMissesOff = 1e6;
 const Analysis *analysis_of_input(const std::vector<Analysis> &analyses, const std::string &input);
 
 /// Compares page faults and counted misses of runs on base pages with the analysis of their input.
-/// Runs that got superpages all the same are left out (THP for every process: fewer faults than
-/// their memory has pages). Misses are compared only if the analysis is of the runs' machine, since
-/// another machine's TLB misses differ.
+/// Returns nothing if these runs got superpages all the same (THP for every process): then their
+/// median of page faults is below half of the base pages of their peak memory. Misses are compared
+/// only if the analysis is of the runs' machine, since another machine's TLB misses differ.
 std::vector<Deviation> deviations(const Analysis *analysis, const Judgement &runs,
                                   bool of_this_machine);
 

@@ -2,8 +2,8 @@
 //
 // history.h stores what is known of a program: the machines and inputs it ran on, what its runs
 // took, its analyses, the current directives, and the results of each of these. Programs are
-// identified by build-id, runs by host, process number and start. So storing the same thing twice
-// changes nothing.
+// identified by build-id, runs by host, process number and start. So a run that is stored twice
+// counts once. Each call of store_analysis() adds an analysis.
 #pragma once
 
 #include "runtime/database/connection.h"
@@ -28,7 +28,7 @@ public:
   std::vector<bool> store_runs(const std::vector<Run> &runs);
   int64_t store_analysis(const Analysis &analysis);
   /// Replaces the program's directives. The results of earlier runs stay with a site while its page
-  /// size stays the same.
+  /// size stays the same, unless `file` has results for the site.
   void store_directives(const std::string &program, const std::string &path,
                         const directives::File &file);
 
@@ -54,7 +54,8 @@ public:
   /// them again.
   Removed prune(int64_t before_ns, int64_t keep);
   /// Adds everything of another history that is not here yet. The directives of the later analysis
-  /// hold, with the results of all runs of both histories.
+  /// hold; the other history's complete them for sites that they lack. To the results of each
+  /// directive are added those of the other history's runs, except pruned ones.
   void merge(History &other); // merge.cpp
   Connection &connection() { return *connection_; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // merge.cpp merges two histories. Runs and analyses have keys, so that each is stored once. The
-// directives of the later analysis hold, and a run's result for a site counts whichever history has
-// it.
+// directives of the later analysis hold, and the result of a run for a site counts whichever
+// history has the run, unless it was pruned there.
 #include "runtime/database/history.h"
 
 #include <algorithm>
@@ -86,7 +86,8 @@ void History::merge(History &other) {
   for (const Run &run : their_runs)
     if (!ours_known.contains(key_of(run)))
       insert_run(run, Counts::kOfFile);
-  // The counts of the other history include these runs.
+  // The results of these runs are in the counts of the other history's directives. Remembered here,
+  // the runs are not counted again if another history brings them.
   for (const Run &run : their_forgotten)
     insert_forgotten(run);
   for (const Analysis &analysis : their_analyses)

@@ -193,7 +193,8 @@ std::unique_ptr<Connection> open_postgresql(const std::string &location) {
     throw DatabaseError(shown(location), "libpq.so.5 cannot be loaded", "apt-get install libpq5");
   auto connection = std::make_unique<PostgresqlConnection>(*l, location);
   if (connection->schema_version() == 0) {
-    Transaction transaction(*connection); // of two schemas created at a time one would fail
+    // Without a transaction, one of two commands that create the schema at a time would fail.
+    Transaction transaction(*connection);
     connection->query("CREATE SCHEMA IF NOT EXISTS smalloc");
     transaction.commit();
   }

@@ -21,12 +21,12 @@ struct Realisation {
 
 /// Computes the share from the inputs with enough runs. An input counts if it has an analysis with
 /// this machine profile, and kRunsToCompare runs or more between this analysis and the next one.
-/// These runs were on this host, and their directives held. The input also needs as many runs on
-/// base pages, from any time.
-/// A time is the least user + system time of the runs: other processes only ever make a run longer.
-/// How far the medians lie above the least is the runs' uncertainty. It draws the share towards 1,
-/// weighed against the quarter by which a prediction is off before any run is known.
-/// analyses, runs: of one program's builds, in any order.
+/// These runs were on this host, with directives from the same input, and their directives held.
+/// The input also needs as many runs on base pages, from any time. A time is the least user +
+/// system time of the runs: other processes only ever make a run longer. How far the medians lie
+/// above the least is the runs' uncertainty. It draws the share towards 1, weighed against the
+/// quarter by which a prediction is off before any run is known. analyses, runs: of one program's
+/// builds, in any order.
 Realisation realise(const std::vector<Analysis> &analyses, const std::vector<Run> &runs,
                     const std::string &host, const std::string &machine);
 

@@ -25,7 +25,8 @@ template <class T> void read_value(const Value &value, std::optional<T> &member)
     read_value(value, member.emplace());
 }
 
-/// Returns the names of the record's columns, separated by commas.
+/// Returns the names of the record's columns, separated by commas. table: what stands before each
+/// name ("runs."); empty: nothing.
 template <class Record> std::string column_names(const std::string &table) {
   std::string names;
   const Record record{};

@@ -34,9 +34,9 @@ struct Judgement {
 /// Compares the runs of one group (host, input): that of the latest run under directives, or of the
 /// latest one with `input` if given. It needs three base runs or more. slower: each of the last
 /// three runs under directives took longer than every base run, and the medians lie more than 1 %
-/// apart. By chance that happens in one of twenty histories. Runs of an unknown input are compared
-/// with each other only. since_ns: earlier runs under directives do not count, since those
-/// directives were others.
+/// apart. By chance that happens in at most one of twenty histories (with three base runs and three
+/// under directives). Runs of an unknown input are compared with each other only. since_ns: earlier
+/// runs under directives do not count, since those directives were others.
 Judgement judge(const std::vector<Run> &runs, int64_t since_ns = 0,
                 const std::optional<std::string> &input = std::nullopt);
 

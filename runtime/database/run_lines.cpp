@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostLineBytes = size_t{1} << 20, kMostFileBytes = size_t{64} << 20;
 constexpr size_t kMostTextBytes = 4096, kMostDirectives = 4096;
-constexpr int64_t kMostNumber = int64_t{1} << 62; // of ns since 1970: until 2116
+constexpr int64_t kMostNumber = int64_t{1} << 62; // ns since 1970: until 2116
 constexpr size_t kFilesAtOnce = 64;               // one open file each
 constexpr size_t kRunsAtOnce =
     2048; // in a transaction, so that other commands need not wait for a whole month's reports
@@ -215,7 +215,7 @@ std::optional<Run> parse_run_line(std::string_view line, std::string &why) {
     why = "it is too long";
     return std::nullopt;
   }
-  // Bounds the nesting, which costs the parser stack; a run has three levels.
+  // Bounds the nesting: a run has three levels, and a copy of a JSON value recurses into it.
   int depth = 0;
   const auto shallow = [&depth](int level, json::parse_event_t, json &) {
     depth = std::max(depth, level);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // sqlite_connection.cpp keeps the history in one file.
-// - The log is a write-ahead one, so that readers do not wait for a writer. A writer waits up to 20
-// s for another one (kBusyMs: an import of a month's runs takes one).
+// - The log is a write-ahead one, so that readers do not wait for a writer. A writer waits for
+// another one up to kBusyMs, twenty seconds (an import of a month's runs takes about one second).
 // - Foreign keys are checked.
 // - The file is readable by its owner alone, since it shows what its user runs.
 // - The schema's version is SQLite's user_version. smalloc's application_id prevents writing into
@@ -85,7 +85,7 @@ public:
   Rows query(const std::string &statement) { return query(statement, {}); }
 
   void begin_writing() override {
-    if (!write_ahead_) // not at opening: it may be of a later version
+    if (!write_ahead_) // not at opening: it may be of another version
       write_ahead();
     write_ahead_ = true;
     query("BEGIN IMMEDIATE");
