@@ -71,7 +71,8 @@ public:
   size_t bytes() const { return rings_.bytes(); }
 
 private:
-  static constexpr size_t kDataBytes = 16 * 4096; ///< 64 KiB a processor: 350 ms of the clock
+  static constexpr size_t kDataBytes = 16 * 4096; ///< 64 KiB a processor: 390 samples of the clock,
+                                                  ///< 168 bytes each
   static constexpr size_t kAuxBytes = 64 * 4096;  ///< 4,000 records of SPE
   bool open_pmu(const Topology &topology);
   bool open_spe(const Topology &topology);

@@ -30,7 +30,7 @@ namespace smalloc::numa {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-/// Longest rest of the profiler. A ring of the clock source holds 370 samples (of a millisecond
+/// Longest rest of the profiler. A ring of the clock source holds 390 samples (of a millisecond
 /// each, unless numa_clock is shorter).
 constexpr uint64_t kMostTickNs = 200 * kMillisecond, kClocksATick = 200;
 /// Interval while a placement waits for its pages to appear.
@@ -138,8 +138,8 @@ bool start_thread(Live &live, void *(*run)(void *), const char *name) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  // The program's static TLS lies on this stack, too. If it is too large for it, the library
-  // chooses a stack.
+  // The program's static TLS lies on this stack, too. If it does not fit, the thread gets a stack
+  // from the C library instead.
   constexpr size_t kStackBytes = size_t{1} << 20;
   pthread_t &thread = live.threads[live.thread_count];
   bool ok = false;
@@ -232,7 +232,7 @@ void open_sources(Live &live, const char *sysfs) {
   const char *why = live.sources.open(config, live.topology);
   if (live.repeats)
     return;
-  // An instrumented program may still pass its accesses; no other is counted.
+  // Without a source only an instrumented program is counted: it passes its accesses itself.
   if (why)
     warn("source", why);
   if (config.wanted == CountSource::kAuto || config.wanted == CountSource::kInstrumented)

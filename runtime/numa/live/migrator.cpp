@@ -14,8 +14,8 @@
 namespace smalloc::numa {
 namespace {
 
-/// Most moves of an interval: 16 GiB of base pages then need ten intervals. 40 bytes each, touched
-/// as needed.
+/// Most moves of an interval: 2 GiB of base pages, so that 16 GiB need eight intervals. A move has
+/// 32 bytes; the kernel provides only the touched part of the plan's memory.
 constexpr size_t kPlanCapacity = size_t{1} << 19;
 /// Intervals after which a unit's pages are located again: pages come and go, and the kernel moves
 /// them, too.

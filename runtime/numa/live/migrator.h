@@ -83,7 +83,8 @@ private:
   Move *plan_ = nullptr;
   volatile bool stop_ = false;
   uint64_t logged_samples_ = 0, logged_by_node_[kMaxNodes] = {};
-  static Migrator *running_; ///< its lock is freed by the hooks below
+  static Migrator *running_; ///< the one whose lock unlocked_move() and its siblings
+                             ///< free during a system call
 };
 
 } // namespace smalloc::numa

@@ -370,8 +370,8 @@ uint64_t OperandAddress::next_access(uint64_t ip, const uint64_t (&registers)[kP
       loaded = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(loaded)));
     address += loaded * e.scale;
   }
-  // The frame may also be addressed by the frame pointer. The address alone does not show that:
-  // memory mapped above a thread's stack is data.
+  // Skips the thread's own frames where they are addressed by the frame pointer. The distance to
+  // the stack pointer alone is no proof: data may be mapped right above a thread's stack.
   constexpr uint64_t kStackBytes = uint64_t{1} << 20;
   constexpr int kFramePointer = 6, kStackRegister = 7;
   if (!e.bytes && e.sum.uses(kFramePointer) && address - registers[kStackRegister] < kStackBytes)

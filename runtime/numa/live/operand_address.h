@@ -35,7 +35,8 @@ public:
     int64_t displacement = 0;
     int8_t reg[2] = {-1, -1};
     uint8_t scale[2] = {0, 0};
-    bool add(const Sum &other, unsigned times); ///< false: more than two registers
+    bool add(const Sum &other, unsigned times); ///< false: the sum would need more
+                                                ///< than two registers, or a scale over 255
     bool constant() const { return reg[0] < 0; }
     bool uses(int r) const { return reg[0] == r || reg[1] == r; }
     uint64_t value(const uint64_t (&registers)[kPerfRegisters]) const;
@@ -57,7 +58,7 @@ private:
   };
   void find(uint64_t ip, Place &place) const;
 
-  static constexpr size_t kCached = 512; ///< 140 KiB: more hot places than a program has
+  static constexpr size_t kCached = 512; ///< 88 KiB: more hot places than a program has
   CodeReader read_ = nullptr;
   Place cache_[kCached] = {};
   uint64_t undecoded_ = 0;

@@ -21,7 +21,7 @@ struct SpeRecord {
   uint32_t thread;      ///< 0: the kernel does not report it (CONFIG_PID_IN_CONTEXTIDR)
   uint32_t cycles;      ///< from dispatch to the end
   bool store, load;
-  bool missed_first_level; ///< refill of the first level; of the last one: below
+  bool missed_first_level; ///< the access refilled a line of the first-level data cache
   bool missed_last_level, remote;
   bool missed_tlb; ///< its translation needed a walk
 };
