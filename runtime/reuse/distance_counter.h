@@ -4,10 +4,11 @@
 // time, set if some page was used last at that moment. The distance of an access is the number of
 // bits set since the page's own. A Fenwick tree over blocks of 512 bits counts whole blocks
 // (Bennett and Kruskal 1975, with blocks). When the moments run out, the set bits are moved
-// together (compaction), so there are at most about twice as many moments as pages.
+// together (compaction), and if they fill more than half of the moments, the moments are doubled.
+// So there are at most four times as many moments as pages (or kFirstMoments).
 //
-// Exact (histogram.h has the bins). O(log(pages / 512)) an access; at most 16 + 128 bytes a page,
-// about 30 where pages are dense.
+// Exact (histogram.h has the bins). O(log(pages / 512)) an access; 8 bytes a moment and the index
+// (page_index.h): at most 33 + 128 bytes a page, 15 to 40 where pages are dense.
 #pragma once
 
 #include "runtime/reuse/engine.h"

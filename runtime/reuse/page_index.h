@@ -4,8 +4,9 @@
 // 16 neighbouring pages, each block one cache line of numbers: pages that are used together mostly
 // lie together.
 //
-// Find and insert: O(1) expected. Memory: 96 to 128 bytes a block. So a page takes 6 to 8 bytes
-// where pages are dense, and at most 128 where each lies alone.
+// Find and insert: O(1) expected. Memory: 96 to 128 bytes a block, besides what the vector of
+// blocks has reserved and not touched yet. So a page takes 6 to 8 bytes where pages are dense, and
+// at most 128 where each lies alone.
 #pragma once
 
 #include <algorithm>
