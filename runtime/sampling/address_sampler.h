@@ -3,7 +3,7 @@
 // address_sampler.h takes samples with data addresses from the kernel's ring buffers. There is a
 // ring for each processor, for this thread and all that it will start. Only samples about the TLB
 // are taken: those that missed it, or page faults. The rings are read as numa/live reads them. A
-// process opens nothing twice, since a child of fork does not inherit the mappings.
+// child of fork opens rings of its own: it does not inherit the mappings.
 //
 // Tested on rings that the test writes (PEBS, IBS, SPE: the authors have seen no machine with these
 // units) and on page faults.

@@ -26,8 +26,9 @@ namespace {
 constexpr long kTickNs = 10000000;
 constexpr size_t kAtOnce = 4096;
 constexpr size_t kMostThreads = 256; // of the program; later ones share
-// Samples closer in time are one record, with the time of the first. This is less than the kernel
-// takes to provide memory; else the first touches of an object would come before it.
+// Samples closer in time become one record with the time of the first. The kernel takes longer than
+// this to provide memory; otherwise the record could date the first touches of an object before its
+// allocation.
 constexpr uint64_t kTogetherNs = 1000;
 
 constinit AddressSampler g_sampler;
