@@ -84,12 +84,12 @@ std::vector<Difference> compare(const File &before, const File &after);
 
 /// Merges two files. Of one site the entry with the higher PMB counts. An entry without PMB comes
 /// before that (it passes every threshold), and on equality the first file's counts. Ranks are
-/// assigned anew by PMB.
-/// Header values that differ are left out.
+/// assigned anew by PMB. Header values that differ are left out, except kSlowerInputs, whose lists
+/// are united.
 File merge(const File &a, const File &b);
 
 /// Gives ranks 1, 2, ... to all entries that are not "base" and not given up: by what is left of
-/// the PMB, then superpages, then key.
+/// the PMB, the highest first, then by superpages, the fewest first, then by key. The others get 0.
 void give_ranks(File &file);
 
 } // namespace smalloc::directives
