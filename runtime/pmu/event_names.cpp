@@ -75,7 +75,8 @@ std::optional<EventCode> encode(const std::string &name) {
                    name};
 }
 
-// Returns the kernel's generic event for a quantity, which every processor has.
+// Returns the kernel's generic event for a quantity. The kernel maps it to an event of the
+// processor, or refuses to open it.
 std::optional<EventCode> generic(Quantity quantity) {
   const auto hardware = [](uint64_t config, const char *name) {
     return EventCode{PERF_TYPE_HARDWARE, config, 0, 0, name};
