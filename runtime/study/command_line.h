@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // command_line.h parses a suite file into commands, one per line. It splits words as a shell does
-// (blanks, quotes, backslashes) but expands nothing. `NAME: COMMAND` names a command; a line that
-// begins with # is a comment. shell_word() quotes a word so that a user can paste it into a shell.
+// (blanks, quotes, backslashes) but expands nothing. Unlike in a shell, a backslash quotes any
+// character within double quotes, too. `NAME: COMMAND` names a command; a line that begins with #
+// is a comment. shell_word() quotes a word so that a user can paste it into a shell.
 #pragma once
 
 #include <stdexcept>

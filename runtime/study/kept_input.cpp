@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tells files from pipes by their kind, and copies what a pipe holds.
+// kept_input.cpp distinguishes files from pipes, and copies what a pipe delivers into a file.
 #include "runtime/study/kept_input.h"
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives the same standard input to several runs of a command: a file is rewound for each run, a
-// pipe is read to its end once and kept in an unnamed temporary file. A terminal gives none: the
-// runs could not share what is typed.
+// kept_input.h gives the same standard input to several runs of a command: a file is rewound for
+// each run, a pipe is read to its end once and kept in an unnamed temporary file. A terminal gives
+// none: the runs could not share what is typed.
 #pragma once
 
 namespace smalloc::study {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes the t interval of the logarithms of the ratios, and its exponential.
+// paired.cpp computes the t interval of the logarithms of the ratios, and its exponential.
 #include "runtime/study/paired.h"
 
 #include "runtime/study/statistics.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares two ways to run a program from interleaved pairs of runs.
+// paired.h compares two ways to run a program by pairs of runs that follow each other.
 //
 // The logarithms of the pairs' ratios get Student's t interval (Student, Biometrika 1908; for
 // benchmarks Kalibera and Jones, ISMM 2013). A pair's two runs follow each other, so a machine that

@@ -15,7 +15,8 @@ constexpr const char *kColours[] = {"#999999", "#0072b2", "#e69f00", "#009e73",
                                     "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"};
 constexpr double kHeight = 260, kTop = 60, kBottom = 60, kLeft = 60, kBar = 18, kGap = 24;
 
-// Returns 1, 2 or 5 times a power of ten, so that four to eight lines fit.
+// Returns the step between the lines of an axis from 0 to `most`: 1, 2 or 5 times a power of ten,
+// so that there are three to six lines.
 double tick_step(double most) {
   const double rough = most / 5, power = std::pow(10, std::floor(std::log10(rough)));
   for (double factor : {1.0, 2.0, 5.0})
@@ -86,9 +87,10 @@ std::string draw(const BarChart &chart, size_t series, double x) {
 }
 
 // Writes a point's name on the side of the point with room for it. A name that fits on neither side
-// loses its middle: the end has the place.
+// loses its middle: the end, which has the place in the source, is kept.
 std::string name_beside(std::string name, double x, double y, double width) {
-  constexpr double kApart = 9, kCharacter = 6.3; // mean of a sans-serif of 12 pixels
+  constexpr double kApart = 9, kCharacter = 6.3; // pixels; mean of a sans-serif font of
+                                                 // size 12
   const double right = width - x - kApart, left = x - kApart - kLeft;
   const bool before = kCharacter * static_cast<double>(name.size()) > right && left > right;
   const auto most = static_cast<size_t>(std::max(before ? left : right, 60.0) / kCharacter);
