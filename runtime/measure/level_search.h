@@ -32,7 +32,8 @@ LevelSearch search_levels(LatencySource &source, Chase form, uint64_t most_pages
                           std::vector<double> &noise);
 
 // Returns the ways of a first level with `entries` whose misses cost `cycles_beyond`. 0: fully
-// associative. Nothing: the set index is no power of two of the page number (hashed), or hidden.
+// associative. Nothing: the set index is not the lowest bits of the page number (a hash chooses the
+// set), or there is not enough memory for the strides.
 std::optional<unsigned> find_ways(LatencySource &source, uint64_t page_bytes, double entries,
                                   double cycles_beyond, std::vector<double> &noise);
 

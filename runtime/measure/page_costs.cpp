@@ -76,8 +76,8 @@ private:
 
   // Times the first touch of a page with all that a program pays for it. That is the page fault,
   // the kernel's clearing, the data that clearing evicts from the caches, and the release at the
-  // end. The value is the time to map, fill and unmap fresh memory, minus the time to fill it once
-  // more. The memory is larger than the caches.
+  // end. The value is the time to fill and unmap fresh memory, minus the time to fill it once more.
+  // The memory is larger than the caches.
   void first_touch(uint64_t page) {
     if (page >= kGiantPage)
       return first_touch_of_giants();

@@ -44,8 +44,8 @@ PageCosts measure_page_costs(const PageCostsPlan &plan);
 
 // Returns the largest stride, in an ascending list, up to which the prefetcher keeps up; 0: not
 // even the first. It keeps up if loads in sequence cost less than half of loads in random order.
-// They must also cost less than twice the four smallest strides. Beyond that, the gain is from
-// banks and page tables, not latency.
+// They must also cost less than twice the median of the four smallest strides. Beyond that, the
+// gain is from banks and page tables, not latency.
 uint64_t largest_covered_stride(std::span<const StrideLatency> strides, double random_cycles);
 
 // Returns the median with the first and the third quartile.

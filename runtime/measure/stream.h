@@ -29,7 +29,8 @@ struct StreamRates {
 std::optional<StreamRates> run_stream(const StreamPlan &plan);
 
 // Returns the arrays (bits: a 1, b 2, c 4) that each pass reads or writes side by side, the
-// initialisation first. The order of STREAM's page accesses is thus known without recording it.
+// initialisation first, and at the end the check of the results, array by array. The order of
+// STREAM's page accesses is thus known without recording it.
 std::vector<unsigned> stream_passes(const StreamPlan &plan);
 
 } // namespace smalloc::calibrate
