@@ -38,6 +38,7 @@ struct Difference {
 // Compares the numbers that both profiles measured. A difference is significant if it exceeds:
 //   first-level entries: 2; further levels and reach: 10 % and 2 entries;
 //   cycles: 25 % and 2 cycles (8 cycles where walks overlap);
+//   the backing page: any difference;
 //   times and rates: a factor of two, because they depend on the host's free memory.
 std::vector<Difference> compare_profiles(const format::MachineProfile &stored,
                                          const format::MachineProfile &now);
