@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // free_memory.cpp parses /proc/buddyinfo: a zone per line, with the number of free blocks of each
-// order. A field that is no number, or no plausible one, counts as zero.
+// order. A line is read up to the first field that is no number; a number that is too large counts
+// as zero.
 #include "runtime/cli/free_memory.h"
 
 #include <algorithm>

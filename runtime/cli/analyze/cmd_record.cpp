@@ -84,10 +84,11 @@ void check_folder(const std::string &pattern) {
                   "smalloc record -o FILE in a folder that you may write", kRunFailed};
 }
 
-// Stores with which input the command's own trace was made, so that the agent can recognise runs
-// with the same input. A trace is valid without this.
 constexpr char kOtherHistory[] =
     "XDG_STATE_HOME=/FOLDER smalloc record, a folder that you may write";
+
+// Stores with which input the command's own trace was made, so that the agent can recognise runs
+// with the same input. A trace is valid without this.
 void note_run(const std::string &path, pid_t child, const std::vector<std::string> &command,
               const rusage &usage, double seconds) try {
   const trace::Reader reader(path);

@@ -198,8 +198,8 @@ int show_trace(const TraceOptions &options) {
                 [&](Colour colour) { return totals_text(*reader, totals, colour); });
 }
 
-// Reuse distances of all pages of the trace. Those of a sampled trace are scaled up to the whole,
-// where distances are longer.
+// Reuse distances of the trace's runs of accesses to one page. A run counts once, since its repeats
+// cannot miss. Those of a sampled trace are scaled up to the whole, where distances are longer.
 struct Distances {
   reuse::Histogram histogram;
   double pages, rate;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the verbs and their parts once, and writes what each shell wants of them: the first word is
-// a verb, the second may be its part, words that begin with '-' are options, and behind "--" stands
-// a command of the user's. Everything else is left to the shell's completion of files.
+// completions.cpp walks the verbs and their parts once, and writes what each shell wants of them:
+// the first word is a verb, the second may be its part, words that begin with '-' are options, and
+// behind "--" stands a command of the user's. Everything else is left to the shell's completion of
+// files.
 #include "runtime/cli/main/completions.h"
 
 #include "runtime/cli/verbs.h"
@@ -57,7 +58,7 @@ std::vector<Level> levels_of(const CLI::App &app) {
   return levels;
 }
 
-// In single quotes, as one word of any of the three shells.
+// Returns the text in single quotes, which is one word for each of the three shells.
 std::string in_quotes(const std::string &text) {
   std::string out = "'";
   for (const char c : text)
@@ -78,7 +79,8 @@ std::string joined_names(const Level &level) {
   return names;
 }
 
-// The pattern of "VERB PART" that a level is chosen by; those of parts come first.
+// Returns the pattern for the words "VERB PART" by which a script chooses the level. A verb's
+// pattern matches its parts, too, so the scripts list the parts first.
 std::string pattern_of(const Level &level) {
   return level.part.empty() ? in_quotes(level.verb + " ") + "*"
                             : in_quotes(level.verb + " " + level.part);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints completion scripts for bash, zsh and fish from the options as they were declared, so that
-// no script can name a verb or an option that does not exist.
+// completions.h prints completion scripts for bash, zsh and fish from the options as they were
+// declared, so that no script can name a verb or an option that does not exist.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class App;
 
 namespace smalloc::cli {
 
-// shell: "bash", "zsh" or "fish". `app` has all verbs.
+// Returns the script. shell: "bash", "zsh" or "fish". `app` has all verbs.
 std::string completion_script(const CLI::App &app, const std::string &shell);
 
 } // namespace smalloc::cli

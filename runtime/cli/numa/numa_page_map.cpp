@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Encodes runs: "aaab" becomes "a3b", a letter and then its count if that is more than one. Nodes
-// are letters from 'A' (63 characters on).
+// Encodes runs: "aaab" becomes "a3b", a letter and then its count if that is more than one. Node n
+// is the character that lies n behind 'A': up to 0x7f, since there are at most kMaxNodes, 63.
 std::string run_lengths(const std::string &text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

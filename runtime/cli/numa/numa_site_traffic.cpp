@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // numa_site_traffic.cpp keeps the transactions of an interval by page and category until the
-// interval ends and each page's node is known. So memory grows only with the pages of one interval.
+// interval ends and each page's node is known. Of earlier intervals it keeps the sums by category,
+// and the node of each page's first touch.
 #include "runtime/cli/numa/numa_site_traffic.h"
 
 #include "runtime/profile/trace_follower.h"

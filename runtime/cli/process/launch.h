@@ -34,7 +34,7 @@ struct Target {
   // Why libsmalloc cannot follow the compiler's decisions, only serve malloc, and the cure; empty:
   // it can.
   std::string closed_entries, closed_cure;
-  std::string build_id; // of the program or a script's interpreter; empty: none
+  std::string build_id; // of the program; empty: none, or it is a script
 };
 
 // Reads the program, or a script's interpreter, which is the program that runs.

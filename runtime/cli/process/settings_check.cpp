@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// settings_check.cpp parses settings by the function that libsmalloc uses, and shortens its
+// warning.
 #include "runtime/cli/process/settings_check.h"
 
 #include "smalloc/config/options.h"

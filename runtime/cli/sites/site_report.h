@@ -42,7 +42,7 @@ std::string site_text(const nlohmann::ordered_json &document, Colour colour, boo
 // Returns a readable linkage name: C++ demangled, Fortran's _QMmodulePname as module::name.
 std::string readable_function(const std::string &linkage_name);
 
-// Formats bytes: 2097152 -> "2 MiB", 1500 -> "1500 B", 1536 -> "1.5 KiB".
+// Formats bytes: 2097152 -> "2 MiB", 1000 -> "1000 B", 1500 -> "1.5 KiB".
 std::string readable_bytes(uint64_t bytes);
 
 } // namespace smalloc::cli
