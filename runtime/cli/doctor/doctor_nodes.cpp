@@ -66,8 +66,8 @@ void check_balancing(const SystemView &system, Checks &checks) {
                     matters ? "sysctl -w kernel.numa_balancing=0" : ""});
 }
 
-// Checks the limits of cgroup v1: "9:memory:/user.slice" -> /sys/fs/cgroup/memory/user.slice.
-// Several controllers may share a line.
+// Checks the limits of cgroup v1: "9:memory:/user.slice" -> /sys/fs/cgroup/memory/user.slice. A
+// line that several controllers share ("4:cpu,cpuacct:/") is left out.
 void check_cgroup_v1(const SystemView &system, Checks &checks) {
   std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);) {

@@ -88,7 +88,7 @@ void check_cgroup(const SystemView &system, Checks &checks) {
 
 void check_pmu(const SystemView &system, Checks &checks) {
   // Each kind of core has a device: cpu, cpu_core, cpu_atom, armv8_pmuv3_0, armv8_cortex_a76,
-  // arm_pmuv3_0 ...
+  // apple_icestorm_pmu ...
   bool present = false;
   for (const std::string &device : system.list("/sys/bus/event_source/devices"))
     present |= device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv8_") ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Joins what the build passes on. It is a file of its own, so that a new commit compiles one small
-// file.
+// version.cpp joins what the build passes on. It is a file of its own, so that a new commit
+// compiles one small file.
 #include "runtime/cli/main/version.h"
 
 #include "commit.h" // generated: SMALLOC_COMMIT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names the build: what `smalloc --version` prints.
+// version.h names the build: what `smalloc --version` prints.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ Kind kind_of(const std::string &name) {
 
 Document document_in(const std::string &name) {
   const auto bytes = read_file(name, kWhat, kTextInput, kWanted);
-  // The parser and the copying of documents are recursive, so limit the depth.
+  // Limit the depth, since a copy of a document recurses into it.
   constexpr int kMostDeep = 200;
   bool deep = false;
   const std::string_view text = last_document(name, bytes);

@@ -104,7 +104,7 @@ Study run_all(const StudyOptions &options, const std::vector<StudySetup> &setups
   for (const StudySetup &setup : setups)
     study.configurations.push_back(setup.name);
   study.no_events = no_events;
-  if (no_events.empty()) // at least as many pages as walk curves are measured for
+  if (no_events.empty()) // for the CPI stack: a walk in 256 MiB of base pages
     study.costs.walk_cycles = walk_cycles(*profile, 65536);
   Progress progress("studying", options.output.quiet || options.show_output);
   const double all = static_cast<double>(commands.size() * setups.size() * options.repeats);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implements `smalloc try`: runs a program in pairs, once as it is and once as `smalloc run` starts
-// it, and reports in ten lines whether it gains, and what to type next.
+// cmd_try.cpp implements `smalloc try`. It runs a program in pairs, once as it is and once as
+// `smalloc run` starts it, and reports in ten lines whether it gains, and what to type next.
 //
 //  - The order within a pair alternates, so that neither side always runs on the warmer machine.
 //  - All runs are alike: standard output is discarded, standard error is kept for a failed run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds the thresholds and the wording of the advice.
+// try_advice.cpp has the thresholds and the wording of the advice.
 #include "runtime/cli/study/try_advice.h"
 
 #include "runtime/cli/sites/site_report.h"

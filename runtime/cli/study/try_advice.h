@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns the measurements of `smalloc try` into a result, page sizes to try, and the next command.
-// Pure functions of TryFacts: nothing here runs a program or reads the system.
+// try_advice.h turns the measurements of `smalloc try` into a result, page sizes to try, and the
+// next command. Pure functions of TryFacts: nothing here runs a program or reads the system.
 #pragma once
 
 #include "runtime/study/paired.h"
@@ -28,7 +28,8 @@ inline constexpr double kWideInterval = 1.1;
 
 enum class TryResult { kUnknown, kFaster, kSlower, kSame };
 
-// kUnknown: fewer pairs than a claim needs. Otherwise from CPU time.
+// Returns the result: kUnknown if there are fewer pairs than a claim needs, otherwise what the CPU
+// times of the pairs show.
 TryResult try_result(const TryFacts &facts);
 const char *try_result_name(TryResult result);
 
@@ -38,7 +39,7 @@ struct PageProposal {
 };
 std::vector<PageProposal> page_proposals(const TryFacts &facts);
 
-// One or two lines; a line is a command with its reason, or "nothing: ..." with the reason.
+// Returns one or two lines; a line is a command with its reason, or "nothing: ..." with the reason.
 // command: the program and its arguments as a shell takes them; compile: how to use the plugin.
 std::vector<std::string> next_steps(const TryFacts &facts, const std::string &command,
                                     const std::string &compile);

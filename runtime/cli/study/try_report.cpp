@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Extracts the compared quantities from the runs and words them.
+// try_report.cpp extracts the compared quantities from the runs and words them.
 #include "runtime/cli/study/try_report.h"
 
 #include "runtime/cli/sites/site_report.h"

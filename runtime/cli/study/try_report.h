@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the document smalloc.try/1 from the runs of `smalloc try`, and its ten lines of text from
-// the document, so that the two cannot differ.
+// try_report.h makes the document smalloc.try/1 from the runs of `smalloc try`, and its ten lines
+// of text from the document, so that the two cannot differ.
 #pragma once
 
 #include "runtime/cli/study/try_advice.h"
@@ -25,7 +25,7 @@ void add_runs(const TryRuns &runs, TryFacts &facts);
 
 nlohmann::ordered_json try_document(const TryFacts &facts, const std::vector<std::string> &command,
                                     const std::string &compile);
-// At most ten lines.
+// Returns at most ten lines.
 std::string try_text(const nlohmann::ordered_json &document, Colour colour);
 
 } // namespace smalloc::cli
