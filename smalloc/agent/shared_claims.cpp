@@ -5,6 +5,7 @@
 // exchange takes some 50 us).
 #include "smalloc/agent/shared_claims.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/sleep.h"
 #include "smalloc/base/text.h"
 #include "smalloc/base/units.h"
 #include "smalloc/files/quiet_file.h"
@@ -14,7 +15,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace smalloc {
@@ -33,8 +33,7 @@ bool locked(int fd) {
   for (unsigned i = 0; i < kTries; i++) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
       return true;
-    const timespec pause = {0, kPauseNs};
-    uncancelled::nanosleep(&pause, nullptr);
+    sleep_ns(kPauseNs);
   }
   return false;
 }
@@ -47,7 +46,7 @@ int open_locked(const char *path, bool create) {
         0600);
     if (fd < 0)
       return -1;
-    struct stat info;
+    struct stat info = {};
     if (fstat(fd, &info) != 0 || !is_ours_alone(info)) {
       // The last of the other processes has unlinked it: try a new one.
       const bool gone = S_ISREG(info.st_mode) && info.st_nlink == 0;

@@ -9,10 +9,10 @@
 #ifndef SMALLOC_BASE_SPIN_LOCK_H
 #define SMALLOC_BASE_SPIN_LOCK_H
 
+#include "smalloc/base/sleep.h"
+
 #include <atomic>
-#include <errno.h>
 #include <sched.h>
-#include <time.h>
 
 namespace smalloc {
 
@@ -26,7 +26,7 @@ public:
       else if (tries < 128)
         sched_yield();
       else
-        sleep_a_moment();
+        sleep_ns(50000); // a real-time thread that only yields would keep the holder from running
     }
   }
   /// Waits until the lock is free, and returns true without holding it. Returns false after 10000
@@ -45,13 +45,6 @@ public:
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
-  /// Sleeps 50 us. A real-time thread that only yields would keep the holder from running.
-  static void sleep_a_moment() noexcept {
-    const int saved = errno;
-    const timespec moment = {0, 50000};
-    nanosleep(&moment, nullptr);
-    errno = saved;
-  }
   static void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -7,6 +7,7 @@
 #include "smalloc/core/helper_thread.h"
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/sleep.h"
 #include "smalloc/process/fork_locks.h"
 
 #include <atomic>
@@ -105,10 +106,8 @@ void forbid_bare_helper(void (*wake)()) {
     const Bare bare = g_bare.load();
     if (bare == Bare::kNone || (bare == Bare::kStarted && wait_for_bare_thread(kEndingStepNs)))
       return;
-    if (bare == Bare::kStarting) {
-      const timespec pause = {0, kEndingStepNs};
-      nanosleep(&pause, nullptr);
-    }
+    if (bare == Bare::kStarting)
+      sleep_ns(kEndingStepNs);
   }
 }
 

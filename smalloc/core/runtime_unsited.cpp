@@ -5,6 +5,7 @@
 // serve from the thread's cache without calling here (thread_cache.h).
 #include "smalloc/agent/agent.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/sleep.h"
 #include "smalloc/core/promotion_thread.h"
 #include "smalloc/core/runtime.h"
 #include "smalloc/include/smalloc/smalloc.h"
@@ -231,12 +232,11 @@ bool Runtime::wait_for_start() {
   if (t_small.starting)
     return false;
   KeepErrno keep;
-  const timespec moment = {0, 50000};
   for (unsigned i = 0; i < kMostWaits; i++) {
     const HeapState state = state_.load(std::memory_order_acquire);
     if (state == HeapState::kOff || (state == HeapState::kReady && !g_small.is_starting()))
       break;
-    nanosleep(&moment, nullptr);
+    sleep_ns(50000);
   }
   return running() && g_small.ready();
 }

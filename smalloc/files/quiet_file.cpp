@@ -31,7 +31,7 @@ template <class Call> auto without_signal(Call call) {
   const int error = errno;
   if (result < 0 && error == EFBIG && !sigismember(&waiting, SIGXFSZ)) {
     const timespec now = {};
-    sigtimedwait(&limit, nullptr, &now);
+    uncancelled::sigtimedwait(&limit, &now);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;

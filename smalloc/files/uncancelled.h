@@ -8,6 +8,7 @@
 #define SMALLOC_FILES_UNCANCELLED_H
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
@@ -35,9 +36,10 @@ inline ssize_t send(int fd, const void *from, size_t bytes, int flags) {
 inline ssize_t recv(int fd, void *to, size_t bytes, int flags) {
   return syscall(SYS_recvfrom, fd, to, bytes, flags, nullptr, nullptr);
 }
-inline int nanosleep(const timespec *time, timespec *left) {
-  // Sets errno, as libc's nanosleep does.
-  return static_cast<int>(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, left));
+/// Takes a pending signal of `set`. Returns its number; -1 if none comes within `timeout`.
+inline int sigtimedwait(const sigset_t *set, const timespec *timeout) {
+  constexpr size_t kSetBytes = 8; // the kernel's sigset_t
+  return static_cast<int>(syscall(SYS_rt_sigtimedwait, set, nullptr, timeout, kSetBytes));
 }
 
 } // namespace smalloc::uncancelled

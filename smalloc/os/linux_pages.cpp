@@ -183,7 +183,7 @@ long pages_mapped_here(int pagemap, const char *start, size_t bytes) {
   for (size_t done = 0; done < all; done += kAtOnce) {
     const size_t count = min_of(all - done, kAtOnce), size = count * sizeof *entries;
     const size_t page = reinterpret_cast<uintptr_t>(start) / kBasePageBytes + done;
-    if (pread(pagemap, entries, size, static_cast<off_t>(page * sizeof *entries)) !=
+    if (uncancelled::pread(pagemap, entries, size, static_cast<off_t>(page * sizeof *entries)) !=
         static_cast<ssize_t>(size))
       return -1;
     for (size_t i = 0; i < count; i++)
@@ -219,7 +219,8 @@ UnitPages unit_pages(const void *unit) {
   uint64_t entries[kAtOnce];
   for (size_t done = 0; done < kPagesPerUnit && known && all && !shared; done += kAtOnce) {
     const size_t page = reinterpret_cast<uintptr_t>(unit) / kBasePageBytes + done;
-    known = pread(pagemap, entries, sizeof entries, static_cast<off_t>(page * sizeof *entries)) ==
+    known = uncancelled::pread(pagemap, entries, sizeof entries,
+                               static_cast<off_t>(page * sizeof *entries)) ==
             static_cast<ssize_t>(sizeof entries);
     for (size_t i = 0; i < kAtOnce && known; i++) {
       all &= entries[i] >> 63 & 1;

@@ -7,6 +7,7 @@
 // own address and the canary of the stack protector.
 #include "smalloc/process/bare_thread.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/sleep.h"
 #include "smalloc/base/units.h"
 #include "smalloc/os/own_madvise.h"
 #include "smalloc/process/loaded_objects.h"
@@ -270,9 +271,8 @@ bool wait_for_bare_thread(long ns) {
     if (left <= 0)
       return false;
     constexpr long kReleaseNs = 20000;
-    const timespec moment = {0, kReleaseNs};
     if (tid == 0) {
-      nanosleep(&moment, nullptr);
+      sleep_ns(kReleaseNs);
       continue;
     }
     constexpr long kStep = 1000000; // the wake-up is lost if another waiter takes it

@@ -7,6 +7,7 @@
 #include "smalloc/small/small_heap.h"
 #include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
+#include "smalloc/base/sleep.h"
 #include "smalloc/jemalloc/thread_cache.h"
 #include "smalloc/os/own_stack.h"
 #include "smalloc/pages/data_limit.h"
@@ -125,9 +126,8 @@ void SmallHeap::fork_ended(bool in_child) {
 /// forking thread may wait for a lock that this thread holds.
 void SmallHeap::wait_for_forks() const {
   constexpr unsigned kMostWaits = 4000;
-  const timespec moment = {0, 50000};
   for (unsigned i = 0; forks_unaware_.load() != 0 && i < kMostWaits; i++)
-    nanosleep(&moment, nullptr);
+    sleep_ns(50000);
 }
 
 bool SmallHeap::start() {

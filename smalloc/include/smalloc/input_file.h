@@ -39,8 +39,10 @@ static inline const char *smalloc_not_a_file(mode_t mode) {
  * reason. Allocates nothing. */
 static inline int smalloc_open_input(const char *path, size_t *bytes, const char **why) {
   /* O_NONBLOCK: opening a pipe without a writer must not wait. O_NOCTTY: a terminal must not
-   * become a daemon's controlling terminal. */
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+   * become a daemon's controlling terminal. libc's open and close are cancellation points, which
+   * malloc must not be (POSIX.1-2017, 2.9.5.2): libsmalloc opens files in the first malloc. */
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags);
   struct stat info;
   *why = NULL;
   if (fd < 0) {
@@ -55,7 +57,7 @@ static inline int smalloc_open_input(const char *path, size_t *bytes, const char
     return fd;
   }
   const int error = errno;
-  close(fd);
+  syscall(SYS_close, fd);
   errno = error;
   return -1;
 }
