@@ -9,6 +9,7 @@
 #include "smalloc/base/clock.h"
 #include "smalloc/base/keep_errno.h"
 #include "smalloc/base/numbers.h"
+#include "smalloc/base/sleep.h"
 #include "smalloc/base/units.h"
 #include "smalloc/core/helper_thread.h"
 #include "smalloc/include/smalloc/site.h"
@@ -33,7 +34,6 @@ const PromotionWork *g_work;
 enum class State : unsigned char { kNone, kRunning, kRefused };
 std::atomic<State> g_state{State::kNone};
 std::atomic<bool> g_inside{false}, g_paused{false}; ///< in a look; a fork is running
-std::atomic<bool> g_gives_back{false};              ///< in a look that gives memory back
 std::atomic<uint32_t> g_hurried{0};                 ///< calls of promotion_thread_hurry(); a futex
 std::atomic<bool> g_naps{false};                    ///< the thread waits for g_hurried to change
 constexpr long kIntervalNs = 20000000, kLongestNs = 640000000;
@@ -58,11 +58,6 @@ constexpr long kKeepingNs = 100000000;     ///< pause while only unused memory i
 constexpr unsigned kCloseRangeUnshare = 2; // CLOSE_RANGE_UNSHARE, Linux 5.9
 
 bool anything_pending() { return __atomic_load_n(&__smalloc_v1_pending, __ATOMIC_RELAXED) != 0; }
-
-void sleep_ns(long pause) {
-  const timespec interval = {0, pause};
-  nanosleep(&interval, nullptr);
-}
 
 /// Waits for `pause` ns, or until g_hurried is no longer `seen`. True: it was hurried.
 bool nap(long pause, uint32_t seen) {
@@ -130,12 +125,7 @@ unsigned look_ahead(bool all) {
 
 /// Returns true if unused memory is still kept.
 bool give_back() {
-  return unless_paused([] {
-    g_gives_back.store(true);
-    const bool keeps = g_work->give_back();
-    g_gives_back.store(false);
-    return keeps;
-  });
+  return unless_paused([] { return g_work->give_back(); });
 }
 
 /// True if the program's threads have ended: then only this thread keeps the process alive.
@@ -303,12 +293,11 @@ bool promotion_thread_pauses_for_fork(bool one_known) {
   const unsigned threads = one_known ? 2 : thread_count();
   if (threads == 0 || threads > 2)
     return false;
-  // A look takes about 20 us, with a collapse longer. Giving memory back takes milliseconds, and
-  // locks of heaps that the child needs.
-  constexpr unsigned kMostWaits = 8, kMostWaitsForMemory = 12500;
+  // A look takes about 20 us, with a collapse or memory to give back some ms. It may hold locks of
+  // heaps that the child needs. It takes longer if other processes keep its thread from running.
+  constexpr unsigned kMostWaits = 12500; // a second
   g_paused.store(true);
-  for (unsigned i = 0;
-       g_inside.load() && i < (g_gives_back.load() ? kMostWaitsForMemory : kMostWaits); i++)
+  for (unsigned i = 0; g_inside.load() && i < kMostWaits; i++)
     sleep_ns(kFillingNs);
   return true;
 }
@@ -328,7 +317,6 @@ void promotion_thread_forget() {
   g_inside.store(false);
   g_paused.store(false);
   g_naps.store(false);
-  g_gives_back.store(false);
   forget_helper_thread();
 }
 

@@ -34,9 +34,9 @@ void promotion_thread_wake(const PromotionWork &work, bool calls_malloc);
 void promotion_thread_hurry();
 /// Pauses the thread before a fork. True if the process has no thread beside the caller and this
 /// one. Then no look begins until promotion_thread_resume(). It waits until a running look has
-/// ended, for 0.6 ms at most, or a second if the look gives memory back: a look may wait for a lock
-/// that the forking thread itself holds (a signal handler that forks). `one_known`: the C library
-/// knows one thread. Otherwise it reads /proc.
+/// ended, for a second at most: a look may wait for a lock that the forking thread itself holds (a
+/// signal handler that forks). `one_known`: the C library knows one thread. Otherwise it reads
+/// /proc.
 bool promotion_thread_pauses_for_fork(bool one_known);
 /// Ends the thread before the process changes its credentials, and lets none start until
 /// promotion_thread_allow(). The C library changes those of the threads it knows; a bare thread is
