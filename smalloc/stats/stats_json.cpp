@@ -15,6 +15,27 @@
 namespace smalloc {
 namespace {
 
+/// Returns the bytes of the character of several bytes at `c`; 0 if it is no valid UTF-8 (RFC 3629,
+/// section 4).
+unsigned character_bytes(const char *c) {
+  const auto byte = [c](unsigned i) { return static_cast<unsigned char>(c[i]); };
+  const unsigned first = byte(0);
+  const unsigned bytes = first < 0xc0   ? 0
+                         : first < 0xe0 ? 2
+                         : first < 0xf0 ? 3
+                         : first < 0xf8 ? 4
+                                        : 0;
+  uint32_t character = first & (0x7fU >> bytes);
+  for (unsigned i = 1; i < bytes; i++) {
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+    character = character << 6 | (byte(i) & 0x3f);
+  }
+  static const uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = character >> 11 == 0x1b;
+  return character < kLeast[bytes] || surrogate || character > 0x10ffff ? 0 : bytes;
+}
+
 class JsonWriter {
 public:
   explicit JsonWriter(const StatisticsSink &sink) : sink_(sink) {}
@@ -35,7 +56,12 @@ public:
     for (; *text; text++) {
       auto c = static_cast<unsigned char>(*text);
       TextBuffer<8> one;
-      if (c == '"' || c == '\\')
+      if (c >= 0x80) {
+        // A name need not be UTF-8, and a long one is cut. RFC 8259 wants UTF-8.
+        const unsigned bytes = character_bytes(text);
+        one.put(bytes ? Text(text, bytes) : Text("?"));
+        text += bytes ? bytes - 1 : 0;
+      } else if (c == '"' || c == '\\')
         one.put_char('\\').put_char(*text);
       else if (c < 0x20)
         one.put("\\u00").put_char("0123456789abcdef"[c >> 4]).put_char("0123456789abcdef"[c & 15]);
