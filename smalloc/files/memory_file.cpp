@@ -99,8 +99,10 @@ void close_memory_file(int fd, const char *name) {
   constexpr char kPrefix[] = "/memfd:";
   if (size > 0) {
     target[size] = 0;
+    const char *rest = target + sizeof kPrefix - 1 + strlen(name);
     if (strncmp(target, kPrefix, sizeof kPrefix - 1) == 0 &&
-        strncmp(target + sizeof kPrefix - 1, name, strlen(name)) == 0)
+        strncmp(target + sizeof kPrefix - 1, name, strlen(name)) == 0 &&
+        (*rest == 0 || strcmp(rest, " (deleted)") == 0))
       uncancelled::close(fd);
   }
   errno = saved;

@@ -76,6 +76,7 @@ KernelView ask_kernel(const smalloc_live_heap *heaps, uint32_t count) {
     return reader.view;
   char buffer[4096];
   size_t held = 0;
+  bool in_long_line = false;
   for (;;) {
     ssize_t n = uncancelled::read(fd, buffer + held, sizeof buffer - 1 - held);
     if (n <= 0)
@@ -85,13 +86,22 @@ KernelView ask_kernel(const smalloc_live_heap *heaps, uint32_t count) {
     char *line = buffer;
     for (char *end; (end = static_cast<char *>(memchr(line, '\n', buffer + held - line)));) {
       *end = 0;
-      reader.take(line);
+      if (!in_long_line)
+        reader.take(line);
+      in_long_line = false;
       line = end + 1;
     }
     held -= static_cast<size_t>(line - buffer);
     memmove(buffer, line, held);
-    if (held == sizeof buffer - 1)
-      held = 0; // a line longer than the buffer is a file name, not in a heap's mapping
+    if (held < sizeof buffer - 1)
+      continue;
+    // The line is the first of a mapping, with a long file name. The rest of the name may look like
+    // another first line.
+    buffer[held] = 0;
+    if (!in_long_line)
+      reader.take(buffer);
+    in_long_line = true;
+    held = 0;
   }
   uncancelled::close(fd);
   reader.view.known = true;

@@ -47,6 +47,8 @@ TEST(MemoryFile, KeepsAddressAndContentsAndShowsThem) {
   ASSERT_EQ(pread(other, seen, 6, 0), 6);
   EXPECT_STREQ(seen, "later");
   close(other);
+  close_memory_file(fd, "smalloc-te"); // the beginning of another file's name
+  EXPECT_NE(fcntl(fd, F_GETFD), -1);
   close_memory_file(fd, "smalloc-test");
   EXPECT_EQ(fcntl(fd, F_GETFD), -1);
 }
