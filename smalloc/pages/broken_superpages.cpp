@@ -10,7 +10,8 @@ constexpr uint64_t kFirstPauseNs = 50000000, kLongestPauseNs = 256000000000;
 } // namespace
 
 void BrokenSuperpages::forked(bool in_child, bool in_handler) {
-  without_helper_ |= in_child || in_handler;
+  if (in_child || in_handler)
+    without_helper_.store(true, std::memory_order_relaxed);
   if (in_child) // another thread of the parent may have held the lock
     lock_.unlock();
   if (!region_ || region_->counters().superpages_now.get() == 0)

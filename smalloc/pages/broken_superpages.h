@@ -55,7 +55,7 @@ private:
   Region *region_ = nullptr;
   Heaps heaps_ = {};
   SpinLock lock_;
-  bool without_helper_ = false;
+  std::atomic<bool> without_helper_{false};
   std::atomic<bool> waits_{false};
   std::atomic<uint64_t> due_ns_{0}, forks_{0};
   // State of the current round, guarded by lock_.

@@ -67,7 +67,10 @@ bool Budget::try_cgroup(const char *folder, size_t folder_size, bool old) {
   Text at(folder, folder_size);
   const auto file = [&](const char *name) { return TextBuffer<512>().put(at).put(name); };
   const char *limit = old ? "/memory.limit_in_bytes" : "/memory.max";
-  if (!store(path, file(limit)))
+  constexpr size_t kLongestName = sizeof "/memory.limit_in_bytes";
+  static_assert(sizeof usage_file_ == sizeof stat_file_ && sizeof stat_file_ == sizeof limit_file_);
+  // All three paths or none: the limit of one group beside the usage of another would be wrong.
+  if (folder_size + kLongestName > sizeof usage_file_ || !store(path, file(limit)))
     return false;
   uint64_t bytes = number_in_file(*os_, path, kNone); // "max" is no number: the fallback applies
   constexpr uint64_t kUnlimited = uint64_t{1} << 60;  // v1 writes a huge number

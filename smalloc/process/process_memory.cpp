@@ -36,8 +36,8 @@ uint64_t system_memory_bytes() {
       at++;
     bytes = take_number(at) * 1024;
   }
-  if (!bytes)
-    bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * kBasePageBytes;
+  if (const long pages = bytes ? 0 : sysconf(_SC_PHYS_PAGES); pages > 0)
+    bytes = static_cast<uint64_t>(pages) * kBasePageBytes;
   known.store(bytes, std::memory_order_relaxed);
   return bytes;
 }
