@@ -1,28 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The same history on a real PostgreSQL server, which this script starts as an ordinary user in a
-# folder of its own: schema, concurrent writers, merge from and to a file, and clear errors.
+# The same history on a real PostgreSQL server, which runs as an ordinary user in a folder of its own:
+# schema, concurrent writers, merge from and to a file, and clear errors.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/fixtures/cli.bash"
-bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -1)
-[ -n "$bin" ] && [ -x "$bin/initdb" ] || skip "no PostgreSQL server (apt-get install postgresql)"
-ldconfig -p | grep 'libpq\.so\.5' >/dev/null || skip "no libpq.so.5"
-mkdir server
-if [ "$(id -u)" = 0 ]; then # the server refuses to run as root
-  user=$(id -un postgres 2>/dev/null || id -un nobody 2>/dev/null || true)
-  [ -n "$user" ] && command -v runuser >/dev/null || skip "no other user to run the server"
-  chmod 755 . && chown "$user" server
-  as() { (cd server && runuser -u "$user" -- "$@"); }
-else
-  as() { (cd server && "$@"); }
-fi
-as "$bin/initdb" -D "$tmp/server/data" -A trust -U tester --no-sync >init.log 2>&1 || { cat init.log; skip "initdb does not work here"; }
-# Only a socket, because a port might belong to another server.
-as "$bin/pg_ctl" -D "$tmp/server/data" -w -t 60 -l "$tmp/server/log" -o "-k $tmp/server -c listen_addresses= -c fsync=off -c shared_buffers=8MB" start >start.log 2>&1 ||
-  { cat start.log server/log; skip "the server does not start here"; }
-trap 'as "$bin/pg_ctl" -D "$tmp/server/data" -m immediate stop >/dev/null 2>&1 || true; rm -rf "$tmp"' EXIT
-as "$bin/createdb" -h "$tmp/server" -U tester history
-db="postgresql://tester@/history?host=$tmp/server"
-sql() { as "$bin/psql" -h "$tmp/server" -U tester -d history -Atc "$1"; }
+. "$SMALLOC_SOURCE/tests/integration/fixtures/postgresql.bash"
 
 expect_status 0 "$SMALLOC" db list --db "$db" --json
 json_is out 'd["totals"]["programs"] == 0 and d["version"] >= 2'
