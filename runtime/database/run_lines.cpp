@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -161,6 +163,13 @@ std::string contents(int fd) {
   }
 }
 
+// Returns a name for a file that is being imported, which no other command has.
+fs::path unused_name(const fs::path &file) {
+  std::random_device random;
+  const uint64_t number = uint64_t{random()} << 32 | random();
+  return fmt::format("{}.{}-{:016x}{}", file.string(), getpid(), number, kTaken);
+}
+
 // A file of reports, locked against other commands and against programs that write. Not locked if
 // another command was faster.
 class LockedReports {
@@ -247,8 +256,9 @@ Imported import_runs(const std::string &folder, History &history) {
       if (fd < 0)
         continue;
       close(fd);
-      // The name has this process's id, so that no two commands rename onto one another.
-      const fs::path taken = file.string() + "." + std::to_string(getpid()) + kTaken;
+      // No two commands may rename onto one another: an interrupted one may have left its file, and
+      // its process id may be used again, or in another container at the same time.
+      const fs::path taken = unused_name(file);
       if (rename(file.c_str(), taken.c_str()) != 0)
         continue; // another command was faster
       file = taken;

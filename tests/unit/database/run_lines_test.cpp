@@ -175,6 +175,14 @@ TEST_F(RunLinesTest, AnInterruptedImportIsFinishedByTheNext) {
   EXPECT_EQ(files(), 0u);
 }
 
+// Process ids come again: after a reboot, and in each container.
+TEST_F(RunLinesTest, WhatAnInterruptedCommandOfTheSameProcessIdHasLeftIsKept) {
+  write("0badc0de.jsonl." + std::to_string(getpid()) + ".importing", line_of(1));
+  write("0badc0de.jsonl", line_of(2));
+  EXPECT_EQ(import().runs, 2);
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(RunLinesTest, WhatIsNotOursIsLeftAlone) {
   write("real.jsonl", line_of(1));
   ASSERT_EQ(symlink((folder / "runs/real.jsonl").c_str(), (folder / "runs/link.jsonl").c_str()), 0);
