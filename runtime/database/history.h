@@ -33,6 +33,7 @@ public:
                         const directives::File &file);
 
   // Queries, defined in history_queries.cpp.
+  /// Returns all programs with the numbers of what is stored for them, latest use first.
   std::vector<Program> programs();
   std::vector<Machine> machines();
   /// Returns runs with their validations, oldest first; program empty: of all programs.
@@ -42,8 +43,14 @@ public:
   /// Returns the program's directives as a file, ranked by what validation leaves of each; nothing:
   /// none are stored.
   std::optional<directives::File> directives(const std::string &program);
-  /// Returns the build-ids that begin with `prefix`.
+  // Queries that count nothing, so that their cost depends on what they return.
+  /// Returns the build-ids that begin with `prefix`, latest use first.
   std::vector<std::string> programs_like(const std::string &prefix);
+  /// Returns the build-ids that were last seen at `path`, latest use first.
+  std::vector<std::string> builds_at(const std::string &path);
+  /// Returns where the program was last seen; empty: unknown.
+  std::string path_of(const std::string &program);
+  bool has_directives(const std::string &program);
 
   struct Removed {
     int64_t programs = 0, runs = 0, analyses = 0;

@@ -31,16 +31,29 @@ std::vector<Owner> read_with_parts(const std::vector<Row> &owners, const std::ve
   return list;
 }
 
+std::vector<std::string> texts_of(const Rows &rows) {
+  std::vector<std::string> list;
+  for (const Row &row : rows)
+    list.push_back(text_of(row.at(0)));
+  return list;
+}
+
 } // namespace
 
 std::vector<Program> History::programs() {
+  // Counts each table in one scan. One count a program would search the indexes as often as there
+  // are programs.
+  const auto counts = [](const char *table) {
+    return fmt::format("LEFT JOIN (SELECT program, count(*) AS rows FROM {0} GROUP BY program) "
+                       "AS {0} ON {0}.program = build_id ",
+                       table);
+  };
   std::vector<Program> list;
-  for (const Row &row :
-       connection_->query("SELECT build_id, path, first_seen_ns, last_seen_ns, "
-                          "(SELECT count(*) FROM runs WHERE program = build_id), "
-                          "(SELECT count(*) FROM analyses WHERE program = build_id), "
-                          "(SELECT count(*) FROM directives WHERE program = build_id) "
-                          "FROM programs ORDER BY last_seen_ns DESC, build_id"))
+  for (const Row &row : connection_->query(
+           "SELECT build_id, path, first_seen_ns, last_seen_ns, coalesce(runs.rows, 0), "
+           "coalesce(analyses.rows, 0), coalesce(directives.rows, 0) FROM programs " +
+           counts("runs") + counts("analyses") + counts("directives") +
+           "ORDER BY last_seen_ns DESC, build_id"))
     list.push_back({text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]),
                     integer_of(row[4]), integer_of(row[5]), integer_of(row[6])});
   return list;
@@ -128,11 +141,30 @@ std::optional<directives::File> History::directives(const std::string &program) 
 }
 
 std::vector<std::string> History::programs_like(const std::string &prefix) {
-  std::vector<std::string> list;
-  for (const Program &program : programs())
-    if (program.build_id.starts_with(prefix))
-      list.push_back(program.build_id);
-  return list;
+  return texts_of(connection_->query(
+      fmt::format("SELECT build_id FROM programs WHERE substr(build_id, 1, {}) = $1 "
+                  "ORDER BY last_seen_ns DESC, build_id",
+                  prefix.size()),
+      {prefix}));
+}
+
+std::vector<std::string> History::builds_at(const std::string &path) {
+  // The index has the beginning of a path, since PostgreSQL refuses long keys.
+  return texts_of(connection_->query(
+      "SELECT build_id FROM programs WHERE substr(path, 1, 200) = substr($1, 1, 200) "
+      "AND path = $2 ORDER BY last_seen_ns DESC, build_id",
+      {path, path}));
+}
+
+std::string History::path_of(const std::string &program) {
+  const auto paths =
+      texts_of(connection_->query("SELECT path FROM programs WHERE build_id = $1", {program}));
+  return paths.empty() ? std::string() : paths.front();
+}
+
+bool History::has_directives(const std::string &program) {
+  return !connection_->query("SELECT 1 FROM directives WHERE program = $1 LIMIT 1", {program})
+              .empty();
 }
 
 std::vector<Run> History::forgotten_runs() {

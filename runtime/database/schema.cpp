@@ -12,6 +12,8 @@ namespace {
 const char *const kStatements[] = {
     "CREATE TABLE programs (build_id TEXT PRIMARY KEY, path TEXT NOT NULL,"
     " first_seen_ns BIGINT NOT NULL, last_seen_ns BIGINT NOT NULL)",
+    // PostgreSQL refuses keys of more than 2,700 bytes, and a path may be longer.
+    "CREATE INDEX programs_of_path ON programs (substr(path, 1, 200))",
     "CREATE TABLE machines (host TEXT PRIMARY KEY, profile TEXT NOT NULL, cpu TEXT NOT NULL,"
     " processors BIGINT NOT NULL, memory_bytes BIGINT NOT NULL, last_seen_ns BIGINT NOT NULL)",
     // One execution of a program. kind: recorded, base, superpages. From machine on: the agent's
@@ -45,6 +47,7 @@ const char *const kStatements[] = {
     " saved_seconds DOUBLE PRECISION, tlb_misses_base DOUBLE PRECISION,"
     " tlb_misses_directed DOUBLE PRECISION, page_faults_base DOUBLE PRECISION,"
     " page_faults_directed DOUBLE PRECISION, touch_seconds DOUBLE PRECISION)",
+    "CREATE INDEX analyses_of_program ON analyses (program, created_ns)",
     "CREATE TABLE rankings (analysis BIGINT NOT NULL REFERENCES analyses(id), rank BIGINT NOT NULL,"
     " kind TEXT NOT NULL, category TEXT NOT NULL, function TEXT NOT NULL, file TEXT NOT NULL,"
     " line BIGINT NOT NULL, superpages BIGINT NOT NULL, footprint_bytes BIGINT NOT NULL,"

@@ -8,7 +8,7 @@
 
 namespace smalloc::database {
 
-inline constexpr int64_t kSchemaVersion = 7;
+inline constexpr int64_t kSchemaVersion = 8;
 
 // Opens a file (created if absent, with its folder, readable by its owner alone), or
 // postgresql://... Creates the tables in an empty database. kReadOnly: the database has to exist,

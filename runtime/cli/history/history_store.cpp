@@ -108,9 +108,10 @@ database::Analysis analysis_of(const Profile &p, const format::MachineProfile &m
 std::vector<std::string> builds_of(History &history, const std::string &build_id,
                                    const std::string &path) {
   std::vector<std::string> builds;
-  for (const database::Program &p : history.programs())
-    if (p.build_id == build_id || (!path.empty() && p.path == path))
-      builds.push_back(p.build_id);
+  if (!path.empty())
+    builds = history.builds_at(path);
+  if (std::find(builds.begin(), builds.end(), build_id) == builds.end())
+    builds.push_back(build_id);
   return builds;
 }
 
@@ -232,9 +233,11 @@ std::optional<directives::File> todays_directives(History &history, const std::s
 std::string earlier_build(History &history, const std::string &path, const std::string &build_id) {
   std::error_code error;
   const std::string whole = std::filesystem::canonical(path, error).string();
-  for (const database::Program &p : history.programs()) // latest first
-    if (!error && p.path == whole && p.build_id != build_id && p.directives)
-      return p.build_id;
+  if (error)
+    return {};
+  for (const std::string &id : history.builds_at(whole)) // latest first
+    if (id != build_id && history.has_directives(id))
+      return id;
   return {};
 }
 

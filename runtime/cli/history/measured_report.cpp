@@ -78,11 +78,7 @@ std::vector<database::Deviation> deviations_of(database::History &history,
   const auto runs = history.runs(build_id);
   const auto own = history.analyses(build_id);
   const database::Judgement j = database::judge(runs, own.empty() ? 0 : own.back().created_ns);
-  std::string path;
-  for (const database::Program &p : history.programs())
-    if (p.build_id == build_id)
-      path = p.path;
-  const auto analyses = analyses_of_builds(history, build_id, path);
+  const auto analyses = analyses_of_builds(history, build_id, history.path_of(build_id));
   const database::Analysis *analysis = database::analysis_of_input(analyses, j.input);
   std::vector<database::Deviation> list;
   if (analysis && j.host == host_name())

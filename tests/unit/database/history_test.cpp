@@ -245,6 +245,34 @@ TEST_F(HistoryTest, DirectivesAreNoSightOfBeforeAnybodySawTheProgram) {
   EXPECT_GT(history.programs().at(0).last_seen_ns, 0);
 }
 
+TEST_F(HistoryTest, ProgramsAreFoundByPathAndByBuildId) {
+  const std::string longest(5000, 'x');
+  for (int i = 1; i <= 4; i++) {
+    database::Run run = run_at(i);
+    run.program = std::string("ab") + std::to_string(i);
+    run.path = i == 3 ? longest : i == 4 ? longest + "y" : "/bin/%";
+    history.store_run(run);
+  }
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(history.builds_at("/bin/%"), (Ids{"ab2", "ab1"}));
+  EXPECT_EQ(history.builds_at(longest), Ids{"ab3"});
+  EXPECT_EQ(history.builds_at("/bin/"), Ids());
+  EXPECT_EQ(history.programs_like("ab"), (Ids{"ab4", "ab3", "ab2", "ab1"}));
+  EXPECT_EQ(history.programs_like("ab3"), Ids{"ab3"});
+  EXPECT_EQ(history.programs_like("a%"), Ids());
+  EXPECT_EQ(history.path_of("ab2"), "/bin/%");
+  EXPECT_EQ(history.path_of("ab9"), "");
+  EXPECT_FALSE(history.has_directives("ab1"));
+  history.store_directives("ab1", "/bin/app", file());
+  EXPECT_TRUE(history.has_directives("ab1"));
+  const auto programs = history.programs();
+  ASSERT_EQ(programs.size(), 4u);
+  EXPECT_EQ(programs.front().build_id, "ab1");
+  EXPECT_EQ(programs.front().runs, 1);
+  EXPECT_EQ(programs.front().analyses, 0);
+  EXPECT_EQ(programs.front().directives, 3);
+}
+
 TEST_F(HistoryTest, TextOfAnyKindIsText) {
   database::Run run = run_at(1);
   run.path = "/tmp/o'brien\"; DROP TABLE runs; --";

@@ -36,7 +36,7 @@ TEST(Schema, NewFileIsOfTodaysVersionAndItsOwners) {
 
 TEST(Schema, AnotherVersionIsRefusedAndUnchanged) {
   TemporaryFolder folder;
-  for (const int64_t version : {int64_t{1}, kSchemaVersion - 1, kSchemaVersion + 1}) {
+  for (const int64_t version : {int64_t{INT32_MIN}, int64_t{1}, kSchemaVersion - 1, kSchemaVersion + 1}) {
     const std::string file = folder / (std::to_string(version) + ".db");
     open_database(file, Access::kReadWrite)->set_schema_version(version);
     const std::string before = text_of_file(file);
@@ -47,6 +47,17 @@ TEST(Schema, AnotherVersionIsRefusedAndUnchanged) {
     EXPECT_EQ(why_not(file, Access::kReadOnly), refused);
     EXPECT_EQ(text_of_file(file), before);
   }
+}
+
+TEST(Schema, ProgramsAreFoundByIndexes) {
+  const auto connection = open_database(kNoFile, Access::kReadWrite);
+  const auto uses = [&](const char *index, const char *condition) {
+    const Rows plan = connection->query(
+        std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + condition, {std::string("a")});
+    return text_of(plan.at(0).at(3)).find(index) != std::string::npos;
+  };
+  EXPECT_TRUE(uses("programs_of_path", "programs WHERE substr(path, 1, 200) = $1"));
+  EXPECT_TRUE(uses("analyses_of_program", "analyses WHERE program = $1"));
 }
 
 TEST(Schema, WhatIsNoDatabaseIsRefusedAndUnchanged) {
