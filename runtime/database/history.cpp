@@ -6,27 +6,107 @@
 #include "runtime/database/rows.h"
 #include "smalloc/base/clock.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace smalloc::database {
 namespace {
 
-// Returns "$1, $2, ..." for `count` parameters.
-std::string places(size_t count) {
+// Rows of a statement: few enough for the parameters that both systems allow, and enough that the
+// way to a server does not count.
+constexpr size_t kRowsOfStatement = 128;
+
+// Returns "($1, $2, ...)" for a row of `columns` parameters after the first `before` ones.
+std::string places(size_t before, size_t columns) {
   std::string text;
-  for (size_t i = 1; i <= count; i++)
-    text += fmt::format("{}${}", i == 1 ? "" : ", ", i);
-  return text;
+  for (size_t i = 1; i <= columns; i++)
+    text += fmt::format("{}${}", i == 1 ? "(" : ", ", before + i);
+  return text + ")";
 }
 
-// Inserts a row. table: its name with the columns in parentheses.
+// Inserts rows. table: its name with the columns in parentheses. values: of all rows, one after the
+// other.
+Rows insert(Connection &connection, const std::string &table, size_t columns,
+            const std::vector<Value> &values, const std::string &behind) {
+  std::string rows;
+  for (size_t at = 0; at < values.size(); at += columns)
+    rows += (at ? ", " : "") + places(at, columns);
+  return connection.query(fmt::format("INSERT INTO {} VALUES {} {}", table, rows, behind), values);
+}
+
+// Inserts a row.
 Rows insert(Connection &connection, const std::string &table, const std::vector<Value> &values,
             const std::string &behind = {}) {
-  return connection.query(
-      fmt::format("INSERT INTO {} VALUES ({}) {}", table, places(values.size()), behind), values);
+  return insert(connection, table, values.size(), values, behind);
+}
+
+// Identifies a run. A host's name ends at a zero byte, since PostgreSQL's text has none.
+using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
+RunKey key_of(const std::string &program, const std::string &host, int64_t pid,
+              int64_t started_ns) {
+  return {program, host.c_str(), pid, started_ns};
+}
+
+// Returns the programs of the runs, each once.
+std::vector<Program> programs_of(const std::vector<Run> &runs) {
+  std::map<std::string, Program> programs;
+  std::map<std::string, int64_t> path_ns; // when the program was last seen with a path
+  for (const Run &run : runs) {
+    const auto [at, is_new] =
+        programs.try_emplace(run.program, Program{run.program, "", run.started_ns, run.started_ns});
+    Program &program = at->second;
+    program.first_seen_ns = std::min(program.first_seen_ns, run.started_ns);
+    program.last_seen_ns = std::max(program.last_seen_ns, run.started_ns);
+    int64_t &latest_ns = path_ns.try_emplace(run.program, INT64_MIN).first->second;
+    if (!run.path.empty() && run.started_ns >= latest_ns) {
+      program.path = run.path;
+      latest_ns = run.started_ns;
+    }
+  }
+  std::vector<Program> list;
+  for (auto &[id, program] : programs)
+    list.push_back(std::move(program));
+  return list;
+}
+
+// Results of one directive in runs.
+struct Results {
+  int64_t validated = 0, held = 0;
+};
+using Directive = std::tuple<std::string, std::string, std::string>; // program, site, context
+
+// Adds results to directives that are on superpages.
+void count_results(Connection &connection, const std::map<Directive, Results> &results) {
+  std::string rows;
+  std::vector<Value> values;
+  const auto update = [&] {
+    // Both systems name the columns of VALUES so, and PostgreSQL takes uncast parameters for text.
+    connection.query("UPDATE directives SET validated = validated + added.column1, "
+                     "held = held + added.column2 FROM (VALUES " +
+                         rows +
+                         ") AS added WHERE program = added.column3 AND site = added.column4 "
+                         "AND context = added.column5 AND page_shift > 12",
+                     values);
+    rows.clear();
+    values.clear();
+  };
+  for (const auto &[directive, result] : results) {
+    const size_t n = values.size();
+    rows += fmt::format("{}(CAST(${} AS BIGINT), CAST(${} AS BIGINT), ${}, ${}, ${})",
+                        n ? ", " : "", n + 1, n + 2, n + 3, n + 4, n + 5);
+    values.insert(values.end(), {result.validated, result.held, std::get<0>(directive),
+                                 std::get<1>(directive), std::get<2>(directive)});
+    if (values.size() == kRowsOfStatement * 5)
+      update();
+  }
+  if (!values.empty())
+    update();
 }
 
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
@@ -38,17 +118,35 @@ directives::Key key_of_directive(const std::string &site, const std::string &con
   return {from_hex(site), !context.empty(), from_hex(context)};
 }
 
+void History::see_programs(const std::vector<Program> &programs) {
+  std::vector<Value> values;
+  const auto insert_all = [&] {
+    // A row that stays as it is gets no new version: on a server those of many hosts would pile up.
+    insert(
+        *connection_, "programs (build_id, path, first_seen_ns, last_seen_ns)", 4, values,
+        "ON CONFLICT (build_id) DO UPDATE SET "
+        "first_seen_ns = CASE WHEN excluded.first_seen_ns < programs.first_seen_ns "
+        "THEN excluded.first_seen_ns ELSE programs.first_seen_ns END, "
+        "path = CASE WHEN excluded.path <> '' AND excluded.last_seen_ns >= programs.last_seen_ns "
+        "THEN excluded.path ELSE programs.path END, "
+        "last_seen_ns = CASE WHEN excluded.last_seen_ns > programs.last_seen_ns "
+        "THEN excluded.last_seen_ns ELSE programs.last_seen_ns END "
+        "WHERE excluded.first_seen_ns < programs.first_seen_ns "
+        "OR excluded.last_seen_ns >= programs.last_seen_ns");
+    values.clear();
+  };
+  for (const Program &program : programs) {
+    values.insert(values.end(),
+                  {program.build_id, program.path, program.first_seen_ns, program.last_seen_ns});
+    if (values.size() == kRowsOfStatement * 4)
+      insert_all();
+  }
+  if (!values.empty())
+    insert_all();
+}
+
 void History::see_program(const std::string &build_id, const std::string &path, int64_t at_ns) {
-  connection_->query(
-      "INSERT INTO programs (build_id, path, first_seen_ns, last_seen_ns) VALUES ($1, $2, $3, $4) "
-      "ON CONFLICT (build_id) DO UPDATE SET "
-      "first_seen_ns = CASE WHEN excluded.first_seen_ns < programs.first_seen_ns "
-      "THEN excluded.first_seen_ns ELSE programs.first_seen_ns END, "
-      "path = CASE WHEN excluded.path <> '' AND excluded.last_seen_ns >= programs.last_seen_ns "
-      "THEN excluded.path ELSE programs.path END, "
-      "last_seen_ns = CASE WHEN excluded.last_seen_ns > programs.last_seen_ns "
-      "THEN excluded.last_seen_ns ELSE programs.last_seen_ns END",
-      {build_id, path, at_ns, at_ns});
+  see_programs({{build_id, path, at_ns, at_ns}});
 }
 
 void History::store_machine(const Machine &m) {
@@ -61,33 +159,65 @@ void History::store_machine(const Machine &m) {
       {m.host, m.profile, m.cpu, m.processors, m.memory_bytes, m.last_seen_ns});
 }
 
-bool History::insert_run(const Run &r, Counts counts) {
-  see_program(r.program, r.path, r.started_ns);
-  const Rows inserted =
-      insert(*connection_, "runs (" + column_names<Run>("") + ")", with_columns({}, r),
-             "ON CONFLICT (program, host, pid, started_ns) DO NOTHING RETURNING id");
-  if (inserted.empty())
-    return false;
-  for (const Validation &v : r.validations) {
-    insert(*connection_, "validations (run, " + column_names<Validation>("") + ")",
-           with_columns({inserted[0][0]}, v), "ON CONFLICT DO NOTHING");
-    if (counts == Counts::kOfRuns && (v.verdict == "held" || v.verdict == "failed"))
-      connection_->query("UPDATE directives SET validated = validated + 1, held = held + $1 "
-                         "WHERE program = $2 AND site = $3 AND context = $4 AND page_shift > 12",
-                         {int64_t{v.verdict == "held"}, r.program, v.site, v.context});
+std::vector<bool> History::insert_runs(const std::vector<Run> &runs, Counts counts) {
+  see_programs(programs_of(runs));
+  const std::string run_table = "runs (" + column_names<Run>("") + ")",
+                    validation_table = "validations (run, " + column_names<Validation>("") + ")";
+  const size_t run_columns = with_columns({}, Run()).size(),
+               validation_columns = with_columns({int64_t{0}}, Validation()).size();
+  std::vector<bool> fresh;
+  std::vector<Value> validations;
+  const auto insert_validations = [&] {
+    if (!validations.empty())
+      insert(*connection_, validation_table, validation_columns, validations,
+             "ON CONFLICT DO NOTHING");
+    validations.clear();
+  };
+  std::map<Directive, Results> results;
+  for (size_t first = 0; first < runs.size(); first += kRowsOfStatement) {
+    const size_t end = std::min(first + kRowsOfStatement, runs.size());
+    std::vector<Value> values;
+    for (size_t i = first; i < end; i++)
+      values = with_columns(std::move(values), runs[i]);
+    std::map<RunKey, int64_t> ids; // of the runs that were not there
+    for (const Row &row : insert(*connection_, run_table, run_columns, values,
+                                 "ON CONFLICT (program, host, pid, started_ns) DO NOTHING "
+                                 "RETURNING program, host, pid, started_ns, id"))
+      ids[key_of(text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]))] =
+          integer_of(row[4]);
+    for (size_t i = first; i < end; i++) {
+      const auto id =
+          ids.find(key_of(runs[i].program, runs[i].host, runs[i].pid, runs[i].started_ns));
+      fresh.push_back(id != ids.end());
+      if (id == ids.end())
+        continue;
+      for (const Validation &v : runs[i].validations) {
+        validations.emplace_back(id->second);
+        validations = with_columns(std::move(validations), v);
+        if (validations.size() == kRowsOfStatement * validation_columns)
+          insert_validations();
+        if (v.verdict == "held" || v.verdict == "failed") {
+          Results &of = results[{runs[i].program, v.site, v.context}];
+          of.validated++;
+          of.held += v.verdict == "held";
+        }
+      }
+      ids.erase(id); // the same run once more is known
+    }
   }
-  return true;
+  insert_validations();
+  if (counts == Counts::kOfRuns)
+    count_results(*connection_, results);
+  return fresh;
 }
 
 bool History::store_run(const Run &run) { return store_runs({run}).front(); }
 
 std::vector<bool> History::store_runs(const std::vector<Run> &runs) {
-  std::vector<bool> fresh;
   if (runs.empty())
-    return fresh;
+    return {};
   Transaction transaction(*connection_);
-  for (const Run &run : runs)
-    fresh.push_back(insert_run(run, Counts::kOfRuns));
+  const std::vector<bool> fresh = insert_runs(runs, Counts::kOfRuns);
   transaction.commit();
   return fresh;
 }

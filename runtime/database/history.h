@@ -68,11 +68,14 @@ public:
 
 private:
   void see_program(const std::string &build_id, const std::string &path, int64_t at_ns);
+  /// Precondition: each program is there once.
+  void see_programs(const std::vector<Program> &programs);
   std::vector<Run> read_runs(const std::string &condition, const std::vector<Value> &parameters);
   /// Where a site's results come from: they are counted as runs are stored, or the file has them
   /// already.
   enum class Counts { kOfRuns, kOfFile };
-  bool insert_run(const Run &run, Counts counts);
+  /// Returns for each run whether it was not there.
+  std::vector<bool> insert_runs(const std::vector<Run> &runs, Counts counts);
   /// Returns the runs that were pruned: only what identifies them.
   std::vector<Run> forgotten_runs();
   void insert_forgotten(const Run &run);

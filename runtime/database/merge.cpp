@@ -64,10 +64,9 @@ void History::merge(History &other) {
              theirs_known = keys_of(their_runs, their_forgotten);
   for (const Machine &machine : their_machines)
     store_machine(machine);
+  see_programs(their_programs);
   for (const Program &program : their_programs) {
     const std::string &id = program.build_id;
-    see_program(id, program.path, program.first_seen_ns);
-    see_program(id, program.path, program.last_seen_ns);
     auto theirs = other.directives(id), ours = directives(id);
     if (theirs)
       count_runs(*theirs, id, our_runs, theirs_known);
@@ -83,9 +82,11 @@ void History::merge(History &other) {
     directives::give_ranks(merged);
     insert_directives(id, merged, Counts::kOfFile);
   }
+  std::vector<Run> fresh;
   for (const Run &run : their_runs)
     if (!ours_known.contains(key_of(run)))
-      insert_run(run, Counts::kOfFile);
+      fresh.push_back(run);
+  insert_runs(fresh, Counts::kOfFile);
   // The results of these runs are in the counts of the other history's directives. Remembered here,
   // the runs are not counted again if another history brings them.
   for (const Run &run : their_forgotten)

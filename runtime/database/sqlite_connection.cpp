@@ -65,11 +65,10 @@ public:
 
   Rows query(const std::string &statement, const std::vector<Value> &parameters) override {
     sqlite3_stmt *raw = nullptr;
-    check(sqlite3_prepare_v2(database_.get(), statement.c_str(), -1, &raw, nullptr));
+    check(sqlite3_prepare_v2(database_.get(), numbered(statement).c_str(), -1, &raw, nullptr));
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt *)> prepared(raw, sqlite3_finalize);
     for (size_t i = 0; i < parameters.size(); i++)
-      bind(raw, sqlite3_bind_parameter_index(raw, ("$" + std::to_string(i + 1)).c_str()),
-           parameters[i]);
+      bind(raw, static_cast<int>(i + 1), parameters[i]);
     Rows rows;
     int status;
     while ((status = sqlite3_step(raw)) == SQLITE_ROW) {
@@ -122,6 +121,15 @@ public:
   }
 
 private:
+  // Returns the statement with its parameters as numbers, ?1, ?2, ... To SQLite $1 is a name, which
+  // it searches among all names.
+  static std::string numbered(std::string statement) {
+    for (size_t at = 0; at + 1 < statement.size(); at++)
+      if (statement[at] == '$' && statement[at + 1] >= '0' && statement[at + 1] <= '9')
+        statement[at] = '?';
+    return statement;
+  }
+
   // Switches a new file to the log. The switch does not wait for other commands that make it, so it
   // is repeated.
   void write_ahead() {
@@ -231,8 +239,6 @@ private:
   }
 
   void bind(sqlite3_stmt *statement, int index, const Value &value) const {
-    if (index == 0)
-      throw DatabaseError(file_, "a statement has fewer parameters than values");
     if (const auto *integer = std::get_if<int64_t>(&value))
       check(sqlite3_bind_int64(statement, index, *integer));
     else if (const auto *real = std::get_if<double>(&value))

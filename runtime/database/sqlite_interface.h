@@ -57,7 +57,6 @@ int sqlite3_prepare_v2(sqlite3 *, const char *statement, int bytes, sqlite3_stmt
                        const char **rest);
 int sqlite3_step(sqlite3_stmt *);
 int sqlite3_finalize(sqlite3_stmt *);
-int sqlite3_bind_parameter_index(sqlite3_stmt *, const char *name);
 int sqlite3_bind_int64(sqlite3_stmt *, int index, long long);
 int sqlite3_bind_double(sqlite3_stmt *, int index, double);
 int sqlite3_bind_null(sqlite3_stmt *, int index);

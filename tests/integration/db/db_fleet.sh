@@ -34,7 +34,7 @@ live() {
   for round in $(seq $rounds); do
     write_reports "$host" "$round"
     case $(((host + round) % 6)) in
-    0) LD_PRELOAD=$tmp/die.so DIE_AT_SEND=$((host * 3 + round)) "$SMALLOC" db list --db "$db" >/dev/null 2>&1 || true ;;
+    0) LD_PRELOAD=$tmp/die.so DIE_AT_SEND=$(((host * 3 + round) % 20 + 1)) "$SMALLOC" db list --db "$db" >/dev/null 2>&1 || true ;;
     3) LD_PRELOAD=$tmp/die.so DIE_AT_UNLINK=$((host % 3 + 1)) "$SMALLOC" db list --db "$db" >/dev/null 2>&1 || true ;;
     *) "$SMALLOC" db list --db "$db" >/dev/null 2>"err.$host" || [ -s "err.$host" ] || return 1 ;;
     esac

@@ -66,6 +66,38 @@ TEST_F(HistoryTest, ARunIsWhatItWas) {
   EXPECT_TRUE(history.runs("other").empty());
 }
 
+// More rows than one statement has, some of them known and some twice.
+TEST_F(HistoryTest, ManyRunsAtOnceAreStoredAndCountedAsOneAfterTheOther) {
+  history.store_directives("0badc0de", "/bin/app", file());
+  history.store_run(run_at(100, "held"));
+  history.store_run(run_at(300, "held"));
+  std::vector<database::Run> runs;
+  for (int i = 1; i <= 300; i++) {
+    runs.push_back(run_at(i, i % 3 ? "held" : "failed"));
+    runs.back().path = i == 250 ? "" : "/bin/app" + std::to_string(i);
+    runs.back().validations.push_back({"00000000000000bb", "", false, 1, 0, 0, "unused"});
+  }
+  runs.push_back(run_at(7, "failed"));
+  runs.push_back(run_at(0));
+  runs.back().program = "feed";
+  const auto fresh = history.store_runs(runs);
+  ASSERT_EQ(fresh.size(), runs.size());
+  for (size_t i = 0; i < fresh.size(); i++)
+    EXPECT_EQ(fresh[i], i != 99 && i != 299 && i != 300) << i;
+  const auto stored = history.runs("0badc0de");
+  ASSERT_EQ(stored.size(), 300u);
+  for (size_t i = 0; i < stored.size(); i++) {
+    EXPECT_EQ(stored[i].started_ns, static_cast<int64_t>(i) + 1);
+    EXPECT_EQ(stored[i].validations.size(), i == 99 || i == 299 ? 1u : 2u) << i;
+  }
+  const auto entry = history.directives("0badc0de")->entries.at({0xaa, false, 0});
+  EXPECT_EQ(entry.validated, 300u);                   // two before, 298 now
+  EXPECT_EQ(entry.held, 201u);                        // two before, and 199 of those
+  EXPECT_EQ(history.path_of("0badc0de"), "/bin/app"); // store_directives has seen it later
+  EXPECT_EQ(history.path_of("feed"), "/bin/app");
+  EXPECT_TRUE(history.store_runs({}).empty());
+}
+
 TEST_F(HistoryTest, ADirectiveThatDoesNotHoldLosesItsRankAndIsGivenUp) {
   history.store_directives("0badc0de", "/bin/app", file());
   const auto rank_of = [&](uint64_t site) {
