@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cmd_db.cpp implements `smalloc db` list, show, merge, export and prune.
+// cmd_db.cpp implements `smalloc db` list, show, import, merge, export and prune.
 #include "runtime/cli/history/history_report.h"
 #include "runtime/cli/history/history_store.h"
 #include "runtime/cli/output.h"
@@ -42,6 +42,13 @@ int show(const DbOptions &options) {
   const Json document = show_document(history, program_meant(history, options.program));
   return finish(options.output, thresholds, document,
                 [&](Colour colour) { return show_text(document, colour); });
+}
+
+// Opening imports the reports. list, too, does it, but counts all that the history has.
+int import_reports(const DbOptions &options) {
+  set_quiet(options.output.quiet);
+  open_history(options.database, Access::kReadWrite);
+  return kDone;
 }
 
 int merge(const DbOptions &options) {
@@ -125,6 +132,9 @@ std::function<int()> declare_db(CLI::App &app) {
       ->required()
       ->type_name("");
   add_output_options(*shown, options->output);
+  CLI::App *imported =
+      part("import", "Import the reports of runs, for a host that only reports", import_reports);
+  imported->add_flag("-q,--quiet", options->output.quiet, "No notes on standard error");
   CLI::App *merged =
       part("merge", "Import the programs, runs and analyses of other histories", merge);
   merged->add_option("DATABASE", options->others, "Files, or postgresql://...")

@@ -27,7 +27,7 @@ version=$(sed -n 's/^project(Smalloc VERSION \([0-9.]*\) .*/\1/p' "$SMALLOC_SOUR
 [ "$(cut -d' ' -f2 out)" = "$version" ] || fail "not the project's version"
 grep -q "^## $version" "$SMALLOC_SOURCE/CHANGELOG.md" || fail "CHANGELOG.md has no version $version"
 for verb in '' try doctor sites run stats record apply study stream calibrate diff trace 'trace show' 'trace compare' analyze directives 'directives show' \
-  'directives diff' 'directives merge' machine 'machine list' 'machine show' db 'db list' 'db show' 'db merge' 'db export' 'db prune' \
+  'directives diff' 'directives merge' machine 'machine list' 'machine show' db 'db list' 'db show' 'db import' 'db merge' 'db export' 'db prune' \
   numa 'numa topology' 'numa simulate' 'numa report' 'numa top' 'numa record' 'numa replay'; do
   expect_status 0 "$SMALLOC" $verb --help
   [ "$(wc -l <out)" -le 40 ] || fail "help of '$verb' has more than 40 lines"
