@@ -34,7 +34,7 @@ live() {
   for round in $(seq $rounds); do
     write_reports "$host" "$round"
     case $(((host + round) % 6)) in
-    0) LD_PRELOAD=$tmp/die.so DIE_AT_SEND=$(((host * 3 + round) % 20 + 1)) "$SMALLOC" db list --db "$db" >/dev/null 2>&1 || true ;;
+    0) LD_PRELOAD=$tmp/die.so DIE_AT_SEND=$(((host * 3 + round) % 14 + 1)) "$SMALLOC" db list --db "$db" >/dev/null 2>&1 || true ;;
     3) LD_PRELOAD=$tmp/die.so DIE_AT_UNLINK=$((host % 3 + 1)) "$SMALLOC" db list --db "$db" >/dev/null 2>&1 || true ;;
     *) "$SMALLOC" db list --db "$db" >/dev/null 2>"err.$host" || [ -s "err.$host" ] || return 1 ;;
     esac
@@ -57,7 +57,7 @@ left=$(find state.*/smalloc/runs -type f | wc -l)
 [ "$left" -gt 0 ] || fail "no command was interrupted: the test shows nothing"
 pids=()
 for host in $(seq $hosts); do
-  XDG_STATE_HOME=$tmp/state.$host "$SMALLOC" db list --db "$db" >/dev/null 2>"err.$host" &
+  XDG_STATE_HOME=$tmp/state.$host "$SMALLOC" db import --db "$db" >/dev/null 2>"err.$host" &
   pids[host]=$!
 done
 for host in $(seq $hosts); do wait "${pids[host]}" || { cat "err.$host" >&2; fail "the last command of host $host failed"; }; done
