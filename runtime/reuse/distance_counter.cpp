@@ -75,6 +75,7 @@ void DistanceCounter::compact() {
 // Records a use of the page at the current moment, which it stores in `last`.
 void DistanceCounter::put(uint32_t &last, uint64_t page) {
   last = now_;
+  last_page_ = page;
   bits_[now_ >> 6] |= uint64_t{1} << (now_ & 63);
   page_[now_] = page;
   open_++;
@@ -117,6 +118,8 @@ void DistanceCounter::forget(uint64_t page) {
     live_--;
   }
   index_.erase(page);
+  if (page == last_page_)
+    last_page_ = UINT64_MAX;
 }
 
 void DistanceCounter::access(std::span<const uint64_t> pages) {
@@ -131,7 +134,6 @@ void DistanceCounter::access(std::span<const uint64_t> pages) {
       repeats++;
       continue;
     }
-    last_page_ = page;
     const uint64_t distance = distance_of(page);
     if (distance == kCold)
       histogram_.add_cold();

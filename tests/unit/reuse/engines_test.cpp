@@ -104,6 +104,20 @@ TEST(DistanceCounter, ForgottenPagesCountNoMore) {
   EXPECT_EQ(counter.distinct_pages(), 4u);
 }
 
+TEST(DistanceCounter, AForgottenPageIsColdAlsoRightAfterItsUse) {
+  DistanceCounter counter;
+  const uint64_t page[] = {7}, other[] = {8};
+  counter.access(page);
+  counter.forget(7);
+  counter.access(page);
+  EXPECT_EQ(counter.histogram().cold(), 2);
+  EXPECT_EQ(counter.distinct_pages(), 1u);
+  counter.access(other);
+  counter.use(7); // between two accesses to page 8
+  counter.access(other);
+  EXPECT_EQ(counter.misses(1), 4);
+}
+
 TEST(DistanceCounter, UsesThatNobodyAsksAboutCountAllTheSame) {
   DistanceCounter asked, now_and_then;
   std::mt19937_64 random(4);
