@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -51,6 +53,33 @@ using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
 RunKey key_of(const std::string &program, const std::string &host, int64_t pid,
               int64_t started_ns) {
   return {program, host.c_str(), pid, started_ns};
+}
+
+RunKey key_of(const Run &run) { return key_of(run.program, run.host, run.pid, run.started_ns); }
+RunKey key_of(const Row &row) {
+  return key_of(text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]));
+}
+
+// Returns those of the runs that were pruned.
+std::set<RunKey> forgotten_of(Connection &connection, const std::vector<Run> &runs) {
+  std::set<RunKey> forgotten;
+  for (size_t first = 0; first < runs.size(); first += kRowsOfStatement) {
+    std::string rows;
+    std::vector<Value> values;
+    for (size_t i = first; i < std::min(first + kRowsOfStatement, runs.size()); i++) {
+      const size_t n = values.size();
+      rows += fmt::format("{}(${}, ${}, CAST(${} AS BIGINT), CAST(${} AS BIGINT))", n ? ", " : "",
+                          n + 1, n + 2, n + 3, n + 4);
+      values.insert(values.end(), {runs[i].program, runs[i].host, runs[i].pid, runs[i].started_ns});
+    }
+    for (const Row &row : connection.query("SELECT program, host, pid, started_ns FROM "
+                                           "forgotten_runs WHERE (program, host, pid, started_ns) "
+                                           "IN (VALUES " +
+                                               rows + ")",
+                                           values))
+      forgotten.insert(key_of(row));
+  }
+  return forgotten;
 }
 
 // Returns the programs of the runs, each once.
@@ -160,6 +189,17 @@ void History::store_machine(const Machine &m) {
 }
 
 std::vector<bool> History::insert_runs(const std::vector<Run> &runs, Counts counts) {
+  // The results of a pruned run still count, and its report may come again.
+  if (const std::set<RunKey> forgotten = forgotten_of(*connection_, runs); !forgotten.empty()) {
+    const auto is_kept = [&](const Run &run) { return !forgotten.contains(key_of(run)); };
+    std::vector<Run> kept;
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept), is_kept);
+    const std::vector<bool> fresh_kept = insert_runs(kept, counts);
+    std::vector<bool> fresh;
+    for (size_t i = 0, at = 0; i < runs.size(); i++)
+      fresh.push_back(is_kept(runs[i]) && fresh_kept[at++]);
+    return fresh;
+  }
   see_programs(programs_of(runs));
   const std::string run_table = "runs (" + column_names<Run>("") + ")",
                     validation_table = "validations (run, " + column_names<Validation>("") + ")";
@@ -183,11 +223,9 @@ std::vector<bool> History::insert_runs(const std::vector<Run> &runs, Counts coun
     for (const Row &row : insert(*connection_, run_table, run_columns, values,
                                  "ON CONFLICT (program, host, pid, started_ns) DO NOTHING "
                                  "RETURNING program, host, pid, started_ns, id"))
-      ids[key_of(text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]))] =
-          integer_of(row[4]);
+      ids[key_of(row)] = integer_of(row[4]);
     for (size_t i = first; i < end; i++) {
-      const auto id =
-          ids.find(key_of(runs[i].program, runs[i].host, runs[i].pid, runs[i].started_ns));
+      const auto id = ids.find(key_of(runs[i]));
       fresh.push_back(id != ids.end());
       if (id == ids.end())
         continue;

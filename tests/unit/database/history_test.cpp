@@ -224,6 +224,19 @@ TEST_F(HistoryTest, ForgottenRunsAreNotCountedAgain) {
   EXPECT_EQ(validated(third), 3u);
 }
 
+// An import that was interrupted after it had stored the runs finds their reports again.
+TEST_F(HistoryTest, AForgottenRunIsNotCountedWhenItsReportComesAgain) {
+  history.store_directives("0badc0de", "/bin/app", file());
+  EXPECT_TRUE(history.store_run(run_at(1, "failed")));
+  EXPECT_TRUE(history.store_run(run_at(2, "held")));
+  history.prune(INT64_MAX, 1);
+  EXPECT_FALSE(history.store_run(run_at(1, "failed")));
+  EXPECT_EQ(history.runs("0badc0de").size(), 1u);
+  const auto entry = history.directives("0badc0de")->entries.at({0xaa, false, 0});
+  EXPECT_EQ(entry.validated, 2u);
+  EXPECT_EQ(entry.held, 1u);
+}
+
 // The history of a host that runs with a file of directives has none.
 TEST_F(HistoryTest, RunsOfAHistoryWithoutDirectivesCountAsWell) {
   History other(open_database(folder / "other.db", Access::kReadWrite));
