@@ -8,6 +8,7 @@
 // A command that is killed in between, or that the database refuses, leaves renamed files. The next
 // command finds them.
 #include "runtime/database/run_lines.h"
+#include "smalloc/base/clock.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -150,15 +151,15 @@ int open_ours(const fs::path &path) {
   return fd;
 }
 
-std::string contents(int fd) {
-  std::string all;
+// Appends the file's contents to `all`. False: a part could not be read.
+bool read_contents(int fd, std::string &all) {
   char piece[65536];
   for (;;) {
     const ssize_t n = read(fd, piece, sizeof piece);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0 || all.size() > kMostFileBytes)
-      return all;
+      return n >= 0;
     all.append(piece, static_cast<size_t>(n));
   }
 }
@@ -187,17 +188,25 @@ public:
     }
   }
   LockedReports(LockedReports &&other) noexcept
-      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), is_read_(other.is_read_) {
+  }
   LockedReports &operator=(LockedReports &&) = delete;
   ~LockedReports() {
     if (fd_ >= 0)
       close(fd_);
   }
   bool is_locked() const { return fd_ >= 0; }
-  void remove() const { unlink(path_.c_str()); }
+  /// Removes the file if it has been read to its end; else the next command tries again.
+  void remove() const {
+    if (is_read_)
+      unlink(path_.c_str());
+  }
 
-  void read_into(std::vector<Run> &runs, Imported &imported) const {
-    const std::string all = contents(fd_);
+  void read_into(std::vector<Run> &runs, Imported &imported) {
+    std::string all;
+    is_read_ = read_contents(fd_, all);
+    if (!is_read_)
+      all.resize(all.rfind('\n') + 1); // npos + 1: no line
     for (size_t at = 0; at < all.size();) {
       const size_t end = std::min(all.find('\n', at), all.size());
       const std::string_view line(all.data() + at, end - at);
@@ -215,6 +224,7 @@ public:
 private:
   fs::path path_;
   int fd_;
+  bool is_read_ = false;
 };
 
 } // namespace

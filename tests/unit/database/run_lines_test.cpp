@@ -8,9 +8,27 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// Bytes of the files of reports that can be read; behind them each read fails.
+static size_t g_readable_bytes = SIZE_MAX;
+
+// Takes the place of the C library's: a file of reports then has a bad sector.
+extern "C" ssize_t read(int fd, void *data, size_t bytes) {
+  if (g_readable_bytes != SIZE_MAX) {
+    const auto at = static_cast<size_t>(lseek(fd, 0, SEEK_CUR));
+    if (at >= g_readable_bytes) {
+      errno = EIO;
+      return -1;
+    }
+    bytes = std::min(bytes, g_readable_bytes - at);
+  }
+  return syscall(SYS_read, fd, data, bytes);
+}
 
 namespace smalloc::database {
 namespace {
@@ -180,6 +198,20 @@ TEST_F(RunLinesTest, WhatAnInterruptedCommandOfTheSameProcessIdHasLeftIsKept) {
   write("0badc0de.jsonl." + std::to_string(getpid()) + ".importing", line_of(1));
   write("0badc0de.jsonl", line_of(2));
   EXPECT_EQ(import().runs, 2);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(RunLinesTest, WhatCannotBeReadIsKeptForTheNextCommand) {
+  write("0badc0de.jsonl", line_of(1) + line_of(2));
+  g_readable_bytes = line_of(1).size() + 10;
+  const Imported first = import();
+  g_readable_bytes = SIZE_MAX;
+  EXPECT_EQ(first.runs, 1u);
+  EXPECT_EQ(first.bad_lines, 0u); // the second line is not read yet
+  EXPECT_EQ(files(), 1u);
+  const Imported second = import();
+  EXPECT_EQ(second.runs, 1u);
+  EXPECT_EQ(second.known, 1u);
   EXPECT_EQ(files(), 0u);
 }
 
