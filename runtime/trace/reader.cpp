@@ -152,13 +152,15 @@ void Reader::index(Part part) {
   std::vector<unsigned char> window(kMostFrameBytes * 2), chunk;
   uint64_t start = 0; // of the window in the file
   size_t held = 0, at = 0;
+  bool has_more = true; // bytes behind the window: at the file's end there is nothing to move for
   for (;;) {
-    if (held - at < kMostFrameBytes) {
+    if (has_more && held - at < kMostFrameBytes) {
       std::memmove(window.data(), window.data() + at, held - at);
       start += at;
       held -= at;
       at = 0;
       held += read_at(start + held, window.data() + held, window.size() - held);
+      has_more = held == window.size();
     }
     if (held - at < 4 || (header_.empty() && start + at > kMostBeforeHeader))
       break;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -193,6 +194,18 @@ TEST_F(Trace, DamageCostsOneChunk) {
   write_file(path_, bytes);
   EXPECT_EQ(lines(path_).size(), 400u);
   EXPECT_EQ(Reader(path_).skipped_bytes(), ends[2] - ends[1]);
+}
+
+// Near the end of the file each step once moved all bytes behind it.
+TEST_F(Trace, FalseFramesTakeLinearTime) {
+  {
+    std::ofstream out(path_, std::ios::binary);
+    for (int i = 0; i < 1 << 18; i++)
+      out.write("\x28\xb5\x2f\xfd", 4);
+  }
+  const std::clock_t start = std::clock();
+  EXPECT_THROW(Reader{path_}, TraceError);
+  EXPECT_LT(std::clock() - start, 3 * CLOCKS_PER_SEC);
 }
 
 TEST_F(Trace, UnknownRecordsAreSkipped) {
