@@ -164,7 +164,7 @@ const char *MigrationReplay::load(const char *path, Kind kind) {
 }
 
 /// Keeps the last move of each page, since a placement is where pages end up. Whole superpages come
-/// before parts of them.
+/// before parts of them; a move of the whole replaces earlier moves and splits of its parts.
 void MigrationReplay::keep_last_of_each() {
   // Not stable_sort, which allocates: a page moves at most once an interval.
   std::sort(entries_, entries_ + count_, [](const Entry &a, const Entry &b) {
@@ -173,8 +173,19 @@ void MigrationReplay::keep_last_of_each() {
                                             : a.move.interval < b.move.interval;
   });
   size_t kept = 0;
+  uintptr_t unit = UINTPTR_MAX;
+  uint32_t whole = 0; // interval of the unit's last move as a whole; its moves come first
   for (size_t i = 0; i < count_; i++) {
     Entry e = entries_[i];
+    if (const uintptr_t its = align_down(e.move.address, kSuperpageBytes); its != unit) {
+      unit = its;
+      whole = 0;
+      for (size_t k = i; k < count_ && entries_[k].move.address == unit; k++)
+        if (entries_[k].move.pages != 1 && !entries_[k].move.split)
+          whole = entries_[k].move.interval;
+    }
+    if (e.move.interval < whole)
+      continue;
     e.move.interval = 0;
     const bool same = kept && entries_[kept - 1].move.address == e.move.address &&
                       entries_[kept - 1].move.split == e.move.split &&

@@ -164,6 +164,24 @@ TEST_F(MigrationLogTest, APlacementIsTheLastWordOnEachPageAndWaits) {
   EXPECT_EQ(where[0x400000], 1);
   EXPECT_TRUE(replay.finished());
 }
+TEST_F(MigrationLogTest, AUnitPlacedAsAWholeTakesItsPagesAlong) {
+  write(header + move(1, "0000000000200000", 1, 1) + move(1, "0000000000203000", 1, 1) +
+        move(2, "0000000000400000", 512, 0, "split") + move(2, "0000000000401000", 1, 1) +
+        move(5, "0000000000200000", 512, 2, "superpage") +
+        move(5, "0000000000400000", 512, 2, "superpage") +
+        move(6, "0000000000400000", 512, 2, "split") + move(6, "0000000000402000", 1, 1));
+  MigrationReplay replay;
+  ASSERT_EQ(replay.load(path.c_str(), MigrationReplay::Kind::kPlace), nullptr);
+  where = {{0x200000, 0}, {0x203000, 2}, {0x400000, 0}, {0x401000, 2}, {0x402000, 2}};
+  replay.interval(1, kFake);
+  EXPECT_EQ(where[0x200000], 2);
+  EXPECT_EQ(where[0x203000], 2); // the fake moves the first page alone
+  EXPECT_EQ(where[0x400000], 2);
+  EXPECT_EQ(where[0x401000], 2);
+  EXPECT_EQ(where[0x402000], 1); // after the whole
+  EXPECT_EQ(splits, std::vector<uintptr_t>{0x400000});
+  EXPECT_TRUE(replay.finished());
+}
 TEST_F(MigrationLogTest, SplitsComeBeforeTheirPagesAndNotBeforeThereIsAnything) {
   write(header + move(1, "0000000000200000", 512, 0, "split") + move(1, "0000000000201000", 1, 1));
   MigrationReplay replay;
