@@ -48,8 +48,16 @@ void AccessSources::close() {
 }
 
 void AccessSources::ignore_thread(uint32_t thread) {
-  if (ignored_count_ < sizeof ignored_ / sizeof *ignored_)
-    ignored_[ignored_count_++] = thread;
+  for (std::atomic<uint32_t> &slot : ignored_)
+    if (uint32_t none = 0; slot.compare_exchange_strong(none, thread))
+      return;
+}
+
+bool AccessSources::ignores(uint32_t thread) const {
+  for (const std::atomic<uint32_t> &slot : ignored_)
+    if (thread && thread == slot.load(std::memory_order_relaxed))
+      return true;
+  return false;
 }
 
 bool AccessSources::from_spe(Touch &touch) {
@@ -63,10 +71,7 @@ bool AccessSources::from_spe(Touch &touch) {
       looked++;
       continue;
     }
-    bool ours = false;
-    for (unsigned i = 0; i < ignored_count_; i++)
-      ours |= r.thread && r.thread == ignored_[i];
-    if (ours || r.ip >= kKernelHalf || !(r.load || r.store) || !r.missed_first_level ||
+    if (ignores(r.thread) || r.ip >= kKernelHalf || !(r.load || r.store) || !r.missed_first_level ||
         r.address == 0 || r.address >= kKernelHalf)
       continue;
     touch = {r.address, ring.cpu};
@@ -85,10 +90,7 @@ bool AccessSources::from_ring(Touch &touch) {
       looked++;
       continue;
     }
-    bool ours = s.process != static_cast<uint32_t>(getpid());
-    for (unsigned i = 0; i < ignored_count_; i++)
-      ours |= s.thread == ignored_[i];
-    if (ours || s.ip >= kKernelHalf)
+    if (s.process != static_cast<uint32_t>(getpid()) || ignores(s.thread) || s.ip >= kKernelHalf)
       continue;
     uint64_t address = s.address;
     if (kind_ == CountSource::kClock)

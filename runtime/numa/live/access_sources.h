@@ -29,6 +29,7 @@
 #include "smalloc/numa/live_options.h"
 #include "smalloc/numa/topology.h"
 
+#include <atomic>
 #include <linux/perf_event.h>
 
 namespace smalloc::numa {
@@ -58,7 +59,7 @@ public:
   /// Opens a source. Returns nullptr, or the reason in words if there is none.
   const char *open(const Config &config, const Topology &topology);
   void close();
-  /// Leaves out samples of this thread, which is smalloc's own.
+  /// Leaves out samples of this thread, which is smalloc's own. Threads may call it at once.
   void ignore_thread(uint32_t thread);
   /// Takes the next sample. False: there is none now.
   bool next(Touch &touch);
@@ -81,6 +82,7 @@ private:
   bool open_faults(const Topology &topology);
   bool open_rings(perf_event_attr attr, const Topology &topology, size_t aux_bytes = 0);
   bool from_ring(Touch &touch);
+  bool ignores(uint32_t thread) const;
   bool read_text(const char *root, const char *path, char *text, size_t capacity) const;
 
   Config config_;
@@ -94,8 +96,7 @@ private:
   CpuRings rings_;
   size_t turn_ = 0;
   OperandAddress *operands_ = nullptr;
-  uint32_t ignored_[4] = {};
-  unsigned ignored_count_ = 0;
+  std::atomic<uint32_t> ignored_[4] = {}; ///< 0: none; smalloc's threads enter themselves
 };
 
 } // namespace smalloc::numa

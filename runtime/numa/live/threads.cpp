@@ -19,14 +19,20 @@
 namespace smalloc::numa {
 namespace {
 
-int g_ours[8];
-unsigned g_ours_count;
+std::atomic<int> g_ours[8]; ///< 0: none; smalloc's threads enter themselves
 int g_seen[kMostThreads];
 unsigned g_seen_count, g_next_node;
 
 bool contains(const int *list, unsigned n, int what) {
   for (unsigned i = 0; i < n; i++)
     if (list[i] == what)
+      return true;
+  return false;
+}
+
+bool is_ours(int thread) {
+  for (const std::atomic<int> &ours : g_ours)
+    if (ours.load(std::memory_order_relaxed) == thread)
       return true;
   return false;
 }
@@ -52,7 +58,7 @@ unsigned list_threads(const char *procfs, int *out, unsigned capacity) {
       const auto *entry = reinterpret_cast<const Entry64 *>(buffer + at);
       at += entry->bytes;
       const int thread = atoi(entry->name);
-      if (thread > 0 && !contains(g_ours, g_ours_count, thread) && n < capacity)
+      if (thread > 0 && !is_ours(thread) && n < capacity)
         out[n++] = thread;
     }
   close(fd);
@@ -85,8 +91,9 @@ void hold(int) {
 } // namespace
 
 void leave_alone(int thread) {
-  if (g_ours_count < sizeof g_ours / sizeof *g_ours)
-    g_ours[g_ours_count++] = thread;
+  for (std::atomic<int> &ours : g_ours)
+    if (int none = 0; ours.compare_exchange_strong(none, thread))
+      return;
 }
 
 unsigned bind_new_threads(const Topology &topology, const char *procfs) {

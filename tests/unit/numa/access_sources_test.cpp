@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -134,6 +136,23 @@ TEST_F(AccessSourcesTest, OnlyWhatLeftTheNearCachesCounts) {
   EXPECT_EQ(t.cpu, 5u);
   ASSERT_TRUE(sources.next(t));
   EXPECT_EQ(t.address, 0x4000u);
+  EXPECT_FALSE(sources.next(t));
+}
+// smalloc's two threads start at once. ThreadSanitizer reports what they would lose now and then.
+TEST_F(AccessSourcesTest, ThreadsMayIgnoreThemselvesAtOnce) {
+  have_pebs();
+  ASSERT_EQ(sources.open(config, topology), nullptr);
+  {
+    std::vector<std::jthread> threads;
+    for (uint32_t id : {77, 78, 79, 80})
+      threads.emplace_back([this, id] { sources.ignore_thread(id); });
+  }
+  FakeRing r = ring(0);
+  for (uint32_t id : {77, 78, 79, 80, 81})
+    r.record(PERF_RECORD_SAMPLE, {0x401000, self(id), id * 0x1000, 5, 0});
+  Touch t;
+  ASSERT_TRUE(sources.next(t));
+  EXPECT_EQ(t.address, 81 * 0x1000u);
   EXPECT_FALSE(sources.next(t));
 }
 TEST_F(AccessSourcesTest, IbsOnTheOther) {

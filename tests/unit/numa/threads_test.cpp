@@ -10,6 +10,7 @@
 #include <cstring>
 #include <sched.h>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,6 +41,25 @@ TEST(Threads, AreHeldAndGoOn) {
   resume_other_threads();
   end = true;
   worker.join();
+}
+// smalloc's two threads start at once. ThreadSanitizer reports what they would lose now and then.
+TEST(Threads, MayAskAtOnceToBeLeftAlone) {
+  leave_alone(gettid());
+  bind_new_threads(fake_topology(1), "/proc"); // a sanitizer's thread
+  std::atomic<int> asked{0};
+  std::atomic<bool> end{false};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 2; i++)
+    threads.emplace_back([&] {
+      leave_alone(gettid());
+      asked++;
+      while (!end)
+        sched_yield();
+    });
+  while (asked < 2)
+    sched_yield();
+  EXPECT_EQ(bind_new_threads(fake_topology(1), "/proc"), 0u);
+  end = true;
 }
 TEST(Threads, ASignalThatTheProgramUsesIsLeftToIt) {
   struct sigaction theirs = {}, before;
