@@ -93,11 +93,6 @@ Unit *PageProfile::insert(uintptr_t unit_address) {
   return unit;
 }
 
-Unit *PageProfile::keep(uintptr_t address) {
-  Unit *unit = find(address);
-  return unit ? unit : insert(align_down(address, kSuperpageBytes));
-}
-
 bool PageProfile::touch(uintptr_t address, uint8_t node) {
   Unit *unit = find(address);
   if (!unit) {

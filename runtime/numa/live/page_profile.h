@@ -25,11 +25,8 @@ public:
   bool touch(uintptr_t address, uint8_t node);
   /// Returns the unit of an address; nullptr: none is kept.
   Unit *find(uintptr_t address) const;
-  /// Keeps a unit without an access, beyond what allow() allows. Returns nullptr if there is no
-  /// memory.
-  Unit *keep(uintptr_t address);
 
-  /// Returns all units, in no order; valid until the next touch(), keep() or forget_idle().
+  /// Returns all units, in no order; valid until the next touch() or forget_idle().
   Unit *const *units() const { return units_; }
   size_t count() const { return count_; }
   /// Value of looked() for a unit that was never located. Otherwise looked() is the number of
