@@ -8,7 +8,6 @@
 // A command that is killed in between, or that the database refuses, leaves renamed files. The next
 // command finds them.
 #include "runtime/database/run_lines.h"
-#include "smalloc/base/clock.h"
 
 #include <algorithm>
 #include <cerrno>
