@@ -54,7 +54,7 @@ const BinaryOperator *powerOfTwo(const SCEV *S) {
              : nullptr;
 }
 
-/// Returns the constant factor of a term of a sum; 0 if it is too large.
+/// Returns the constant factor of a term of a sum; 1 if it has none, or if that is too large.
 uint64_t factorOf(const SCEV *Term) {
   auto *Known = dyn_cast<SCEVConstant>(Term);
   if (auto *Mul = dyn_cast<SCEVMulExpr>(Term); Mul && !Known) {
@@ -62,9 +62,9 @@ uint64_t factorOf(const SCEV *Term) {
     if (!Known)
       return 1;
   }
-  return !Known                                        ? 1
-         : Known->getAPInt().getSignificantBits() > 32 ? 0
-                                                       : Known->getAPInt().abs().getZExtValue();
+  return !Known || Known->getAPInt().getSignificantBits() > 32
+             ? 1
+             : Known->getAPInt().abs().getZExtValue();
 }
 
 /// Divides each term of \p Sum by their common constant factor, and returns that factor. Scalar
@@ -91,6 +91,17 @@ std::pair<int64_t, const SCEV *> withoutCommonFactor(const SCEVAddExpr *Sum, Sca
   return {static_cast<int64_t>(Common), Quotient};
 }
 
+/// Multiplies the constant \p By into \p P, which is not valid if the factor gets too large.
+void multiplyBy(Product &P, const APInt &By) {
+  constexpr int64_t Most = int64_t(1) << 62;
+  int64_t Factor = 0;
+  if (By.getSignificantBits() > 62 || MulOverflow(P.Factor, By.getSExtValue(), Factor) ||
+      Factor > Most || Factor < -Most)
+    P.Valid = false;
+  else
+    P.Factor = Factor;
+}
+
 /// Multiplies \p S into \p P. \p Of replaces phis and selects in the amounts of shifts by their
 /// values on one way into the merge; the caller has replaced those in the rest of \p S. Null: keeps
 /// them.
@@ -99,7 +110,7 @@ void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nul
   S = bare(S);
   if (const BinaryOperator *Shift = powerOfTwo(S)) {
     const SCEV *By = bare(chosen(bare(SE.getSCEV(Shift->getOperand(1))), Of, SE));
-    P.Factor *= cast<ConstantInt>(Shift->getOperand(0))->getSExtValue();
+    multiplyBy(P, cast<ConstantInt>(Shift->getOperand(0))->getValue());
     if (auto *Known = dyn_cast<SCEVConstant>(By); !Known)
       P.Symbols.push_back({By, true});
     else if (Known->getAPInt().ult(48) && std::abs(P.Factor) < (int64_t(1) << 14))
@@ -109,16 +120,13 @@ void multiplyIn(Product &P, const SCEV *S, ScalarEvolution &SE, Choice *Of = nul
     return;
   }
   if (auto *C = dyn_cast<SCEVConstant>(S)) {
-    if (C->getAPInt().getSignificantBits() > 62)
-      P.Valid = false;
-    else
-      P.Factor *= C->getAPInt().getSExtValue();
+    multiplyBy(P, C->getAPInt());
   } else if (auto *Mul = dyn_cast<SCEVMulExpr>(S)) {
     for (const SCEV *Op : Mul->operands())
       multiplyIn(P, Op, SE, Of);
   } else if (auto *Sum = dyn_cast<SCEVAddExpr>(S)) {
     const auto [Common, Rest] = withoutCommonFactor(Sum, SE);
-    P.Factor *= Common;
+    multiplyBy(P, APInt(64, static_cast<uint64_t>(Common)));
     P.Symbols.push_back({Rest, false});
   } else { // multiplyOut() needs the casts of a division
     P.Symbols.push_back({isa<SCEVUDivExpr>(S) ? Cast : S, false});
@@ -204,10 +212,8 @@ bool sameTerms(const SCEV *A, const SCEV *B, ScalarEvolution &SE, unsigned Depth
       }
       Product P;
       multiplyIn(P, T, SE, Of);
-      P.Factor *= Times;
-      if (P.Symbols.empty() && P.Valid)
-        Constant += P.Factor;
-      else
+      multiplyBy(P, APInt(64, static_cast<uint64_t>(Times)));
+      if (!P.Symbols.empty() || !P.Valid || AddOverflow(Constant, P.Factor, Constant))
         Out.push_back(P);
     };
     Add(Add, S, 1);
