@@ -229,6 +229,7 @@ bool Points::before(const Fill &Filled) {
   if (isa<MemIntrinsic>(Call) && LI->getLoopFor(Call.getParent()))
     return false;
   if (In->hasOptSize() || In->hasAvailableExternallyLinkage() ||
+      Filled.To->getType()->getPointerAddressSpace() != 0 ||
       (Known && !Filled.Count && Known->getValue().ult(SuperpageBytes)))
     return false;
   Changes(*In);

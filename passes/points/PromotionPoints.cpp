@@ -62,11 +62,13 @@ Value *baseOf(const ProfitableNest &N, ScalarEvolution &SE) {
   auto *Unknown = dyn_cast<SCEVUnknown>(SE.getPointerBase(SE.getSCEV(N.Reference.Pointer)));
   if (!Unknown)
     return nullptr;
-  // A place within one array that changes in each iteration stands for the array.
+  // A place within one array that changes in each iteration stands for the array, unless the
+  // array's address has another type.
   SmallVector<const Value *, 4> From;
   if (isa<PHINode>(Unknown->getValue()))
     getUnderlyingObjects(Unknown->getValue(), From, nullptr, MaxMerged);
-  return From.size() == 1 ? const_cast<Value *>(From[0]) : Unknown->getValue();
+  return From.size() == 1 && From[0]->getType() == Unknown->getType() ? const_cast<Value *>(From[0])
+                                                                      : Unknown->getValue();
 }
 
 /// Returns the object's pointer if it is known before the loop: the base itself, or a load that the
