@@ -137,8 +137,10 @@ static bool expandMarkersOf(Module &M, FunctionAnalysisManager &FAM, const Names
     FAM.invalidate(*Call->getFunction(), PreservedAnalyses::none());
     expand(*Call, *largeFill(M, Of));
   }
-  if (Marker->use_empty() && (Marker->isDiscardableIfUnused() || Marker->isDeclaration()))
+  if (Marker->use_empty() && (Marker->isDiscardableIfUnused() || Marker->isDeclaration())) {
+    FAM.clear(*Marker, Marker->getName());
     Marker->eraseFromParent();
+  }
   return !Calls.empty();
 }
 

@@ -131,8 +131,9 @@ namespace {
 
 /// Erases the thunk of the points if no call uses it. Gives it its body if it is still a
 /// declaration and used.
-void settle(Function &Touch) {
+void settle(Function &Touch, FunctionAnalysisManager &FAM) {
   if (Touch.use_empty() && (Touch.isDiscardableIfUnused() || Touch.isDeclaration())) {
+    FAM.clear(Touch, Touch.getName());
     Touch.eraseFromParent();
   } else if (Touch.isDeclaration() && isAddedAsText(*Touch.getParent())) {
     makeHiddenComdat(*Touch.getParent(), &Touch);
@@ -250,7 +251,7 @@ static bool expandTouches(Module &M, FunctionAnalysisManager &FAM) {
                                             (Touch->hasLocalLinkage() || Call->arg_size() == 2))
       Calls[Call->getParent()].push_back(Call);
   if (Calls.empty()) {
-    settle(*Touch);
+    settle(*Touch, FAM);
     return false;
   }
   Constant *Pending = pendingObjects(M);
@@ -265,7 +266,7 @@ static bool expandTouches(Module &M, FunctionAnalysisManager &FAM) {
     else
       guard(InBlock, Pending, Waiting, Counts);
   }
-  settle(*Touch);
+  settle(*Touch, FAM);
   return true;
 }
 
