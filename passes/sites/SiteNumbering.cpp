@@ -209,8 +209,11 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
     if (Hosted && any_of(M, [](const Function &F) { return F.hasFnAttribute("no-builtins"); }))
       recordHosted(M);
   }
+  PreservedAnalyses Replaced; // what a new call leaves valid
+  Replaced.preserveSet<CFGAnalyses>();
   forForeignPrototypes(M, leavesAlone, [&](CallBase &Call, const FamilyRow &Row, Fit How) {
     if (How == Fit::Convertible) {
+      FAM.invalidate(*Call.getFunction(), Replaced);
       callByPrototype(Call, Row.Types);
       Changed = true;
     } else if (Phase == When::Later) {
@@ -225,9 +228,7 @@ PreservedAnalyses AllocationSitesPass::run(Module &M, ModuleAnalysisManager &AM)
     return PreservedAnalyses::all();
   if (Phase == When::PipelineStart)
     keepClearableSites(M);
-  PreservedAnalyses Preserved;
-  Preserved.preserveSet<CFGAnalyses>();
-  return Preserved;
+  return Replaced;
 }
 
 } // namespace smalloc
