@@ -24,6 +24,8 @@ constexpr unsigned MaxLoopInstructions = 50;
 /// of the unit. Without the limit, a unit of only such functions would still take twice as long to
 /// compile.
 constexpr size_t MaxLoopInstructionsOfUnit = 100, LeastUnitPerLoopInstruction = 40;
+/// Most functions that call each other whose results depend on each other: analyse() recurses.
+constexpr size_t MaxNested = 128;
 
 size_t instructionsInLoops(const Function &F, const LoopInfo &Loops) {
   size_t Instructions = 0;
@@ -134,7 +136,7 @@ ArrayRef<const CallBase *> AllocationWrappers::inside(const CallBase &Call) cons
 bool AllocationWrappers::analyse(Function &F) {
   if (find(&F))
     return true;
-  if (Rejected.contains(&F) || !InProgress.insert(&F).second)
+  if (Rejected.contains(&F) || InProgress.size() == MaxNested || !InProgress.insert(&F).second)
     return false; // recursive: its own result proves nothing
   AllocationWrapper W;
   W.F = &F;

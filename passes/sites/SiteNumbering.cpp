@@ -20,6 +20,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -76,25 +77,53 @@ bool mayBeContext(const CallBase &Call, const TargetLibraryInfo &TLI) {
   });
 }
 
+/// Returns the function of this unit that \p Call calls, if it may hand out memory through an
+/// argument only; null otherwise.
+const Function *handsOutAtMost(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && !Callee->isDeclaration() && !Callee->getReturnType()->isPtrOrPtrVectorTy() &&
+                 any_of(Callee->args(),
+                        [](const Argument &A) { return A.getType()->isPointerTy(); })
+             ? Callee
+             : nullptr;
+}
+
 /// True if \p Call may turn out to hand out memory through an argument. It calls a function of this
-/// unit that contains anything like an allocation. \p Known: results for functions met before.
+/// unit that contains anything like an allocation, or reaches one through calls of this kind.
+/// \p Known: results for functions met before. Does not recurse, since chains of calls may be long.
 bool mayHandOut(const CallBase &Call, const TargetLibraryInfo &TLI,
                 DenseMap<const Function *, bool> &Known) {
-  const Function *Callee = Call.getCalledFunction();
-  if (!Callee || Callee->isDeclaration() || Callee->getReturnType()->isPtrOrPtrVectorTy() ||
-      none_of(Callee->args(), [](const Argument &A) { return A.getType()->isPointerTy(); }))
+  const Function *Asked = handsOutAtMost(Call);
+  if (!Asked)
     return false;
-  auto [It, New] = Known.try_emplace(Callee, false);
-  if (!New)
+  if (auto [It, New] = Known.try_emplace(Asked, false); !New)
     return It->second;
-  const bool May = any_of(instructions(*Callee), [&](const Instruction &I) {
-    auto *Inner = dyn_cast<CallBase>(&I);
-    if (!Inner || isa<IntrinsicInst>(Inner))
-      return false;
-    return givesNoMemory(*Inner) ? mayHandOut(*Inner, TLI, Known)
-                                 : allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI);
-  });
-  return Known[Callee] = May;
+  SmallVector<const Function *, 8> Reached{Asked}, May;
+  DenseMap<const Function *, SmallVector<const Function *, 2>> Callers; // of those in Reached
+  for (size_t K = 0; K < Reached.size(); ++K)
+    for (const Instruction &I : instructions(*Reached[K])) {
+      auto *Inner = dyn_cast<CallBase>(&I);
+      if (!Inner || isa<IntrinsicInst>(Inner))
+        continue;
+      const bool GivesNone = givesNoMemory(*Inner);
+      const Function *Callee = GivesNone ? handsOutAtMost(*Inner) : nullptr;
+      const bool New = Callee && Known.try_emplace(Callee, false).second;
+      if (GivesNone ? Callee && Known.lookup(Callee)
+                    : allocationFamily(*Inner) || mayBeWrapperCall(*Inner, TLI)) {
+        May.push_back(Reached[K]);
+        break;
+      }
+      if (New)
+        Reached.push_back(Callee);
+      if (Callee)
+        Callers[Callee].push_back(Reached[K]);
+    }
+  while (!May.empty()) {
+    const Function *F = May.pop_back_val();
+    if (!std::exchange(Known[F], true))
+      append_range(May, Callers.lookup(F));
+  }
+  return Known.lookup(Asked);
 }
 
 /// A call that may be a site.
