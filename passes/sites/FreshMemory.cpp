@@ -41,6 +41,16 @@ bool bodyCanBeCopied(const Function &F) {
   return true;
 }
 
+/// Makes \p W a wrapper only if \p Other, a function of another unit, is one (null: no condition).
+/// False if \p W already needs a different function: a record names one condition.
+bool needs(AllocationWrapper &W, const Function *Other) {
+  if (Other && W.Condition && W.Condition != Other)
+    return false;
+  if (Other)
+    W.Condition = Other;
+  return true;
+}
+
 } // namespace
 
 /// True if all that \p F returns, or all that it stores where an argument points, is null or fresh.
@@ -102,7 +112,7 @@ bool AllocationWrappers::storesOnlyFresh(Argument &A, AllocationWrapper &W) {
     const bool Site = Call->hasFnAttr(SiteIdAttr) && At == 0 &&
                       allocationFamily(*Call) == AllocFamily::PosixMemalign;
     if (!Site && !(Call->hasFnAttr(ContextIdAttr) && !Callee->isDeclaration() && analyse(*Callee) &&
-                   find(Callee)->Out == At))
+                   find(Callee)->Out == At && needs(W, find(Callee)->Condition)))
       return false;
     if (Seen.insert(Call).second)
       W.Fresh.push_back(Call);
@@ -135,11 +145,10 @@ bool AllocationWrappers::isFresh(Value *V, AllocationWrapper &W, SmallPtrSetImpl
     if ((Family && Family != AllocFamily::PosixMemalign && Call->hasFnAttr(SiteIdAttr)) ||
         (Call->hasFnAttr(ContextIdAttr) && mayBeWrapperCall(*Call, TLI) &&
          (Callee->isDeclaration() || analyse(*Callee)))) {
-      if (!Family && Callee->isDeclaration() && !isDeclaredFresh(*Callee))
-        W.Condition = Callee;
-      else if (const AllocationWrapper *Inner = Family ? nullptr : find(Callee);
-               Inner && Inner->Condition)
-        W.Condition = Inner->Condition;
+      const AllocationWrapper *Inner = Family ? nullptr : find(Callee);
+      const bool LooksAlike = !Family && Callee->isDeclaration() && !isDeclaredFresh(*Callee);
+      if (!needs(W, LooksAlike ? Callee : Inner ? Inner->Condition : nullptr))
+        return false;
       W.Fresh.push_back(Call);
       return true;
     }
