@@ -12,6 +12,7 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -49,14 +50,35 @@ LoopLevel motionSum(const LoopLevel &A, const LoopLevel &B) {
 }
 
 LoopLevel MotionQuery::of(const SCEV *S, unsigned Depth) {
+  Unsettled += Depth >= MaxDepth;
   if (Depth > MaxDepth)
     return motionLevel(Motion::Irregular);
-  if (auto It = Known.find(S); It != Known.end())
-    return It->second;
+  if (!IsAsked)
+    if (auto It = Asked.find(S); It != Asked.end())
+      return It->second;
   // Marks S as irregular first, since compute() follows loads and an address may depend on itself.
-  Known[S] = motionLevel(Motion::Irregular);
-  LoopLevel R = compute(S, Depth);
-  Known[S] = R;
+  auto [It, New] = Known.try_emplace(S, Answer{motionLevel(Motion::Irregular)});
+  if (!New) {
+    Unsettled += !It->second.Settled;
+    return It->second.Level;
+  }
+  const bool First = !std::exchange(IsAsked, true);
+  const unsigned Before = Unsettled;
+  const LoopLevel R = compute(S, Depth);
+  Known[S] = {R, Unsettled == Before};
+  if (Unsettled != Before)
+    Passing.push_back(S);
+  if (!First)
+    return R;
+  IsAsked = false;
+  if (Unsettled != Before)
+    Asked[S] = R;
+  for (const SCEV *Part : Passing)
+    Known.erase(Part);
+  for (const Value *Part : PassingFloats)
+    KnownFloats.erase(Part);
+  Passing.clear();
+  PassingFloats.clear();
   return R;
 }
 

@@ -14,6 +14,7 @@
 #define SMALLOC_PASSES_ADDRESSMOTION_H
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 #include <optional>
 
 namespace llvm {
@@ -61,7 +62,8 @@ struct LoopLevel {
   uint64_t TripMin = 0, TripMax = 0;
 };
 
-/// Finds the motion of values with one loop; caches the results.
+/// Finds the motion of values with one loop; caches the results. What of() returns for a value does
+/// not depend on the queries before.
 class MotionQuery {
 public:
   /// Asks \p Writes whether the loop writes a loaded integer. Null: values loaded at an address
@@ -76,6 +78,12 @@ public:
 private:
   bool wraps(const LoopLevel &L, llvm::Type *T) const;
   const llvm::SCEVUDivExpr *movingQuotient(const llvm::SCEV *S);
+  /// The motion of a value. It is not settled while it is computed, if it depends on an unsettled
+  /// one, or if the recursion ended at MaxMotionDepth. Then it holds for the present query only.
+  struct Answer {
+    LoopLevel Level;
+    bool Settled = false;
+  };
   LoopLevel compute(const llvm::SCEV *S, unsigned Depth);
   LoopLevel ofSum(const llvm::SCEVNAryExpr *S, unsigned Depth);
   LoopLevel ofProduct(const llvm::SCEVNAryExpr *S, unsigned Depth);
@@ -101,8 +109,13 @@ private:
   const llvm::Loop *L;
   llvm::ScalarEvolution &SE;
   LoopWrites *Writes;
-  llvm::DenseMap<const llvm::SCEV *, LoopLevel> Known;
-  llvm::DenseMap<const llvm::Value *, LoopLevel> KnownFloats;
+  llvm::DenseMap<const llvm::SCEV *, Answer> Known;
+  llvm::DenseMap<const llvm::Value *, Answer> KnownFloats;
+  llvm::DenseMap<const llvm::SCEV *, LoopLevel> Asked; ///< answers to queries that did not settle
+  llvm::SmallVector<const llvm::SCEV *, 8> Passing;    ///< keys in Known that are to be erased
+  llvm::SmallVector<const llvm::Value *, 2> PassingFloats;
+  bool IsAsked = false;   ///< a query is running
+  unsigned Unsettled = 0; ///< unsettled answers that were used
 };
 
 /// Most nested expressions that a query searches.

@@ -54,14 +54,21 @@ LoopLevel MotionQuery::ofFloat(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L->contains(I))
     return motionLevel(Motion::None);
+  Unsettled += Depth >= MaxMotionDepth;
   if (Depth > MaxMotionDepth)
     return motionLevel(Motion::Irregular);
   // As in of(): a number that depends on itself is irregular.
-  auto [It, New] = KnownFloats.try_emplace(V, motionLevel(Motion::Irregular));
-  if (!New)
-    return It->second;
+  auto [It, New] = KnownFloats.try_emplace(V, Answer{motionLevel(Motion::Irregular)});
+  if (!New) {
+    Unsettled += !It->second.Settled;
+    return It->second.Level;
+  }
+  const unsigned Before = Unsettled;
   const LoopLevel Found = ofFloatInstruction(*I, Depth);
-  return KnownFloats[V] = Found;
+  KnownFloats[V] = {Found, Unsettled == Before};
+  if (Unsettled != Before)
+    PassingFloats.push_back(V);
+  return Found;
 }
 
 LoopLevel MotionQuery::ofFloatInstruction(Instruction &I, unsigned Depth) {
