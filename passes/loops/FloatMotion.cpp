@@ -40,7 +40,7 @@ double valueOr(const Value *V, double Otherwise) {
              : Otherwise;
 }
 
-/// True if \p V adds a number to \p Phi, or subtracts one.
+/// True if \p V adds a number to \p Phi, subtracts one, or subtracts \p Phi from one.
 bool isStepOf(const Value *V, const PHINode &Phi) {
   auto *I = dyn_cast<Instruction>(V);
   return I && (I->getOpcode() == Instruction::FAdd || I->getOpcode() == Instruction::FSub) &&
@@ -123,7 +123,8 @@ LoopLevel MotionQuery::ofFloatQuotient(Value *A, Value *B, unsigned Depth) {
 }
 
 /// Returns the motion of a recurrence, a merge, or the header phi of an inner loop: the worst of
-/// its inputs. An input that adds a step to \p Phi counts by the motion of the step.
+/// its inputs. An input that adds a step to \p Phi counts by the motion of the step. So does a step
+/// minus \p Phi, which goes back and forth.
 LoopLevel MotionQuery::ofFloatPhi(const PHINode &Phi, unsigned Depth) {
   const bool Own = Phi.getParent() == L->getHeader();
   LoopLevel Worst = motionLevel(Motion::None);
@@ -135,9 +136,10 @@ LoopLevel MotionQuery::ofFloatPhi(const PHINode &Phi, unsigned Depth) {
     LoopLevel M;
     if (Steps) {
       auto *Step = cast<Instruction>(In);
-      M = ofFloat(Step->getOperand(Step->getOperand(0) == &Phi), Depth + 1);
+      const bool First = Step->getOperand(0) == &Phi;
+      M = ofFloat(Step->getOperand(First), Depth + 1);
       // A step that does not move walks in order; a loop inside L returns to the start.
-      if (!isUnpredictable(M.Kind))
+      if (!isUnpredictable(M.Kind) && (First || Step->getOpcode() == Instruction::FAdd || !Own))
         M = Own ? motionLevel(Motion::Constant, 1) : motionLevel(Motion::None);
     } else {
       M = ofFloat(In, Depth + 1);
