@@ -82,7 +82,7 @@ payingSizes(const OpenWalk &Walk, uint64_t Typical, uint64_t PageBytes,
   for (const OpenPlace &P : Walk.Places)
     if (!P.Stride)
       for (size_t Size : P.Sizes) {
-        Large[Size] = Typical;
+        Large[Size] = std::min(Typical, MaxSize);
         IsCount[Size] = true;
       }
   std::vector<uint64_t> Sizes = Large;

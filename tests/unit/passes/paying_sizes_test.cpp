@@ -133,3 +133,16 @@ TEST(PayingSizes, no_more_samples_are_asked_than_tell) {
   ASSERT_TRUE(found);
   EXPECT_LT(asked, 200u);
 }
+
+TEST(PayingSizes, a_typical_count_beyond_the_largest_one_counts_as_the_largest) {
+  SpreadReference r;
+  r.Levels = {open_count(4096)};
+  const uint64_t largest = uint64_t(1) << 24;
+  const auto beyond = [&](const SpreadReference &at) { return at.Levels[0].Trip > largest; };
+  EXPECT_FALSE(payingSizes({r, {count_of(0, 0)}, 1}, 2 * largest, 4096, beyond));
+  const auto half = [&](const SpreadReference &at) { return at.Levels[0].Trip >= largest / 2; };
+  const auto found = payingSizes({r, {count_of(0, 0)}, 1}, 2 * largest, 4096, half);
+  ASSERT_TRUE(found);
+  EXPECT_EQ((*found)[0].Least, largest / 2);
+  EXPECT_EQ((*found)[0].Most, UINT64_MAX);
+}
