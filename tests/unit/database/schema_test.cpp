@@ -36,7 +36,8 @@ TEST(Schema, NewFileIsOfTodaysVersionAndItsOwners) {
 
 TEST(Schema, AnotherVersionIsRefusedAndUnchanged) {
   TemporaryFolder folder;
-  for (const int64_t version : {int64_t{INT32_MIN}, int64_t{1}, kSchemaVersion - 1, kSchemaVersion + 1}) {
+  for (const int64_t version :
+       {int64_t{INT32_MIN}, int64_t{1}, kSchemaVersion - 1, kSchemaVersion + 1}) {
     const std::string file = folder / (std::to_string(version) + ".db");
     open_database(file, Access::kReadWrite)->set_schema_version(version);
     const std::string before = text_of_file(file);
