@@ -127,7 +127,7 @@ SMALLOC_EXPORT void *realloc(void *old, size_t bytes) {
 SMALLOC_EXPORT void *reallocarray(void *old, size_t count, size_t bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, bytes, &total))
-    return no_memory();
+    return noted(no_memory(), 0, nullptr); // so that a next allocation is not taken for this site's
   if (trace::recording())
     trace::announce_caller(CALLER);
   return realloc(old, total);
@@ -145,8 +145,7 @@ SMALLOC_EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes) {
   if (!f)
     return ENOMEM;
   const int error = f(out, alignment, bytes);
-  if (error == 0)
-    noted(*out, bytes, CALLER);
+  noted(error == 0 ? *out : nullptr, bytes, CALLER);
   return error;
 }
 SMALLOC_EXPORT void *valloc(size_t bytes) {

@@ -105,7 +105,7 @@ int main(void) {
 }
 C
 printf '#include <stdlib.h>\nvoid *plain_malloc(size_t n) { return malloc(n); }\n' >plain_malloc.c
-"$CLANG" -O1 -shared -fPIC plain_malloc.c -o libplain_malloc.so
+"$CLANG" -O1 -fno-optimize-sibling-calls -shared -fPIC plain_malloc.c -o libplain_malloc.so
 for name in first other; do
   "$CLANG" -O2 -g1 -shared -fPIC -DNAME=$name -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all part.c -o $name.so
 done
@@ -115,4 +115,14 @@ zstdcat host.trace >raw
 for name in first other; do
   grep -aqx "$name" raw || grep -aq "$name\$" raw || fail "no site of $name"
 done
-grep -aq 'libplain_malloc\.so' raw || fail "an allocation is taken for one of a site that had freed"
+# Named twice: as an image, and as that of a site.
+has_plain_site() { [ "$(grep -ao 'libplain_malloc\.so' raw | wc -l)" -ge 2 ]; }
+has_plain_site || fail "an allocation is taken for one of a site that had freed"
+# Nor is an allocation taken for a failed one.
+for fails in 'if (!posix_memalign(\&p, 3, 64)) return 1' 'if (reallocarray(p, -1, 2)) return 1'; do
+  sed "s/p = realloc(p, 0);/free(p), p = 0; $fails;/; s/void \*volatile p/void *p/" host.c >fails.c
+  "$CLANG" -D_GNU_SOURCE -O2 -g1 -fno-builtin -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all fails.c -L. -lplain_malloc -Wl,-rpath,"$PWD" -o fails
+  expect_status 0 "$SMALLOC" record -q --source instrumented -o fails.trace -- ./fails
+  zstdcat fails.trace >raw
+  has_plain_site || fail "an allocation is taken for a failed one: $fails"
+done
