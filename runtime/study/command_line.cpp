@@ -69,13 +69,17 @@ std::vector<SuiteCommand> parse_suite(std::string_view text) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    // The line, not its first word: a comment may hold an apostrophe, a command begin with '#x'.
+    const size_t begin = std::min(line.find_first_not_of(" \t\r"), line.size());
+    if (line.substr(begin).starts_with('#'))
+      continue;
     std::vector<std::string> words;
     try {
       words = split_words(line);
     } catch (const CommandLineError &error) {
       throw CommandLineError(fmt::format("line {}: {}", number, error.what()));
     }
-    if (words.empty() || words[0][0] == '#')
+    if (words.empty())
       continue;
     SuiteCommand command;
     command.line = number;

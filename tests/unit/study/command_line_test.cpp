@@ -45,6 +45,13 @@ TEST(CommandLine, NamesCommands) {
   EXPECT_THAT(suite[2].words, ElementsAre("x:y", "z"));
 }
 
+TEST(CommandLine, CommentsHoldAnything) {
+  const auto suite = parse_suite("# it's the \"first\n \t# C:\\\n./a '#b'\n'#c' d\n");
+  ASSERT_EQ(suite.size(), 2u);
+  EXPECT_THAT(suite[0].words, ElementsAre("./a", "#b"));
+  EXPECT_THAT(suite[1].words, ElementsAre("#c", "d"));
+}
+
 TEST(CommandLine, SaysWhichLineIsWrong) {
   EXPECT_EQ(error_of("./a\n./b 'c\n"), "line 2: a quote (') is not closed");
   EXPECT_EQ(error_of("./a \\"), "line 1: a backslash ends the line");
