@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -24,6 +26,7 @@ extern char **environ;
 namespace smalloc::study {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 // Most processes of a command that are sampled; larger trees are outside the study's scope.
 constexpr unsigned kMostProcesses = 1024;
@@ -50,9 +53,13 @@ void add_tree(int process, Footprint &sum, unsigned &left) {
   left--;
   const std::string folder = "/proc/" + std::to_string(process);
   sum += parse_smaps(contents(folder + "/smaps"));
-  std::istringstream children(contents(folder + "/task/" + std::to_string(process) + "/children"));
-  for (int child; children >> child;)
-    add_tree(child, sum, left);
+  std::error_code error; // the process may end at any moment
+  for (fs::directory_iterator thread(folder + "/task", error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::istringstream children(contents(thread->path().string() + "/children"));
+    for (int child; children >> child;)
+      add_tree(child, sum, left);
+  }
 }
 
 // Strings as exec takes them: pointers, with a null pointer behind the last.

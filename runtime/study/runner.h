@@ -39,8 +39,8 @@ struct RunResult {
 
 RunResult run_once(const RunPlan &plan);
 
-// Returns the footprint of a process and its descendants, as far as /proc can be read. It finds the
-// children that a process' main thread has started; those of its other threads are not counted.
+// Returns the footprint of a process and its descendants, as far as /proc can be read. Each thread
+// of a process has children of its own.
 Footprint sample_tree(int process);
 
 } // namespace smalloc::study
