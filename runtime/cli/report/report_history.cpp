@@ -169,11 +169,14 @@ HtmlSection history_section(const ReportInput &input) {
   HtmlSection section{"History of " + (program.empty() ? input.name : program), "", ""};
   (flag_field(comparison, "enough") ? section.first : section.summary) = measured;
   section.body = html_paragraph(measured);
+  // The seconds are sums over the inputs that have enough runs, one run of each.
   if (const auto saved = number_field(realised, "measured_seconds"),
-      predicted = number_field(realised, "predicted_seconds");
-      saved && predicted)
-    section.body += html_paragraph(fmt::format("Superpages save {} a run; {} were predicted.",
-                                               time_text(*saved), time_text(*predicted)));
+      predicted = number_field(realised, "predicted_seconds"),
+      inputs = number_field(realised, "inputs");
+      saved && predicted && inputs.value_or(0) > 0)
+    section.body +=
+        html_paragraph(fmt::format("Superpages save {} a run; {} were predicted.",
+                                   time_text(*saved / *inputs), time_text(*predicted / *inputs)));
   section.body += html_paragraph(deviations_text(d));
   section.body += with_title("runs", runs_table(d)) +
                   with_title("directives", directives_table(d)) +
