@@ -8,7 +8,10 @@
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <sys/resource.h>
 
@@ -17,43 +20,64 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-// Returns the least room of `path` and its ancestors, up to `top`. In a container only the host may
-// have the path; then the mounted top is the cgroup of this process.
-uint64_t least_room(const std::string &top, std::string path, const char *limit_name,
-                    const char *used_name) {
-  if (path.find("..") != std::string::npos)
-    path.clear();
-  uint64_t room = kNoLimit;
-  for (;; path.resize(std::min(path.rfind('/'), path.size()))) {
-    const std::string folder = top + (path == "/" ? "" : path) + "/";
-    const uint64_t limit = number_in(folder + limit_name, kNoLimit);
-    if (limit >> 60 == 0) // v1 writes "no limit" as the largest multiple of a page
-      room = std::min(room, limit - std::min(limit, number_in(folder + used_name, 0)));
-    if (path.empty() || path == "/")
-      return room;
-  }
+// True if the list of controllers has this one; none: version 2.
+bool has(std::string_view controllers, std::string_view controller) {
+  if (controller.empty())
+    return controllers.empty();
+  return ("," + std::string(controllers) + ",").find("," + std::string(controller) + ",") !=
+         std::string::npos;
 }
 
-uint64_t cgroup_room(const std::string &root) {
+// Returns the least room of the folders below `root`.
+uint64_t least_room(const std::string &root, const std::vector<std::string> &folders,
+                    const char *limit_name, const char *used_name) {
   uint64_t room = kNoLimit;
-  std::ifstream membership(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(membership, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos)
-      continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    if (controllers == ",,")
-      room =
-          std::min(room, least_room(root + "/sys/fs/cgroup", path, "memory.max", "memory.current"));
-    else if (controllers.find(",memory,") != std::string::npos)
-      room = std::min(room, least_room(root + "/sys/fs/cgroup/memory", path,
-                                       "memory.limit_in_bytes", "memory.usage_in_bytes"));
+  for (const std::string &folder : folders) {
+    const uint64_t limit = number_in(root + folder + limit_name, kNoLimit);
+    if (limit >> 60 == 0) // v1 writes "no limit" as the largest multiple of a page
+      room = std::min(room, limit - std::min(limit, number_in(root + folder + used_name, 0)));
   }
   return room;
 }
 
+uint64_t cgroup_room(const std::string &root) {
+  std::ifstream file(root + "/proc/self/cgroup");
+  const std::string membership(std::istreambuf_iterator<char>(file), {});
+  return std::min(
+      least_room(root, cgroup_folders(membership, ""), "/memory.max", "/memory.current"),
+      least_room(root, cgroup_folders(membership, "memory"), "/memory.limit_in_bytes",
+                 "/memory.usage_in_bytes"));
+}
+
 } // namespace
+
+std::vector<std::string> cgroup_folders(std::string_view membership, std::string_view controller) {
+  std::vector<std::string> folders;
+  while (!membership.empty()) {
+    const size_t end = std::min(membership.find('\n'), membership.size());
+    const std::string_view line = membership.substr(0, end);
+    membership.remove_prefix(std::min(end + 1, membership.size()));
+    // For example "9:memory,hugetlb:/user.slice". Controllers that are mounted together have a link
+    // of each one's name to their folder.
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos ||
+        !has(line.substr(first + 1, second - first - 1), controller))
+      continue;
+    std::string path(line.substr(second + 1));
+    // In a cgroup namespace the path may lead out of the mounted tree ("/../..").
+    if (path == "/" || !path.starts_with('/') || path.find("..") != std::string::npos)
+      path.clear();
+    std::string top = "/sys/fs/cgroup";
+    if (!controller.empty())
+      top += "/" + std::string(controller);
+    for (;; path.resize(std::min(path.rfind('/'), path.size()))) {
+      folders.push_back(top + path);
+      if (path.empty())
+        return folders;
+    }
+  }
+  return folders;
+}
 
 uint64_t number_in(const std::string &path, uint64_t otherwise) {
   std::ifstream file(path);

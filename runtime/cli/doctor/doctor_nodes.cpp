@@ -7,9 +7,13 @@
 #include "runtime/cli/machine/profile_store.h"
 #include "runtime/cli/sites/site_report.h"
 #include "runtime/errors/diagnostics.h"
+#include "runtime/measure/memory_room.h"
 
 #include <algorithm>
-#include <sstream>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -66,37 +70,32 @@ void check_balancing(const SystemView &system, Checks &checks) {
                     matters ? "sysctl -w kernel.numa_balancing=0" : ""});
 }
 
-// Checks the limits of cgroup v1: "9:memory:/user.slice" -> /sys/fs/cgroup/memory/user.slice. A
-// line that several controllers share ("4:cpu,cpuacct:/") is left out.
+// Checks the limits of cgroup v1; the tightest of the cgroup and its ancestors counts.
 void check_cgroup_v1(const SystemView &system, Checks &checks) {
-  std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos)
-      continue;
-    const std::string controller = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
-    const std::string folder = "/sys/fs/cgroup/" + controller + path + "/";
-    if (controller == "memory") {
-      // v1 writes "no limit" as the largest multiple of a page.
-      const auto limit = system.read_number(folder + "memory.limit_in_bytes");
-      if (limit)
-        checks.push_back({"cgroup-v1-memory", Verdict::kOk, *limit >> 60 ? Json() : Json(*limit),
-                          *limit >> 60 ? std::string("cgroup v1: no memory limit")
-                                       : "cgroup v1 memory limit: " + readable_bytes(*limit),
-                          ""});
-    } else if (controller == "hugetlb") {
-      for (const char *size : {"2MB", "1GB"}) {
-        const std::string file = fmt::format("{}hugetlb.{}.limit_in_bytes", folder, size);
-        const auto limit = system.read_number(file);
-        if (limit && !(*limit >> 60))
-          checks.push_back(
-              {fmt::format("cgroup-v1-hugetlb-{}", size), Verdict::kWarn, *limit,
-               fmt::format("cgroup v1 limit of {} hugetlb pages: {}", size, readable_bytes(*limit)),
-               fmt::format("echo -1 > {}", file)});
-      }
-    }
-  }
+  const std::string membership = system.read("/proc/self/cgroup").value_or("");
+  // Returns the least limit and its file.
+  const auto tightest = [&](const char *controller, const std::string &name) {
+    std::pair<std::optional<uint64_t>, std::string> least;
+    for (const std::string &folder : calibrate::cgroup_folders(membership, controller))
+      if (const auto limit = system.read_number(folder + "/" + name);
+          limit && *limit < least.first.value_or(UINT64_MAX))
+        least = {limit, folder + "/" + name};
+    return least;
+  };
+  // v1 writes "no limit" as the largest multiple of a page.
+  if (const auto limit = tightest("memory", "memory.limit_in_bytes").first)
+    checks.push_back({"cgroup-v1-memory", Verdict::kOk, *limit >> 60 ? Json() : Json(*limit),
+                      *limit >> 60 ? std::string("cgroup v1: no memory limit")
+                                   : "cgroup v1 memory limit: " + readable_bytes(*limit),
+                      ""});
+  for (const char *size : {"2MB", "1GB"})
+    if (const auto [limit, file] =
+            tightest("hugetlb", fmt::format("hugetlb.{}.limit_in_bytes", size));
+        limit && !(*limit >> 60))
+      checks.push_back(
+          {fmt::format("cgroup-v1-hugetlb-{}", size), Verdict::kWarn, *limit,
+           fmt::format("cgroup v1 limit of {} hugetlb pages: {}", size, readable_bytes(*limit)),
+           fmt::format("echo -1 > {}", file)});
 }
 
 void check_backing(const SystemView &system, Checks &checks) {

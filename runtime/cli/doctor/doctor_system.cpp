@@ -3,12 +3,12 @@
 // doctor_system.cpp checks the limits and properties of the machine that matter to superpages.
 #include "runtime/cli/doctor/doctor.h"
 #include "runtime/cli/sites/site_report.h"
+#include "runtime/measure/memory_room.h"
 
 #include "smalloc/machine.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
@@ -42,31 +42,15 @@ void check_limit(const Limit &asked, Checks &checks) {
        warn ? asked.fix : ""});
 }
 
-// Returns the folder of this process's cgroup and its ancestors; the tightest limit counts.
-std::vector<std::string> cgroup_folders(const SystemView &system) {
-  std::string path;
-  std::istringstream lines(system.read("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("0::"))
-      path = line.substr(3);
-  // In a cgroup namespace the path may lead out of the mounted tree ("/../..").
-  if (path == "/" || path.find("..") != std::string::npos)
-    path.clear();
-  std::vector<std::string> folders;
-  for (;; path.resize(std::min(path.rfind('/'), path.size()))) {
-    folders.push_back("/sys/fs/cgroup" + path);
-    if (path.empty())
-      return folders;
-  }
-}
-
 void check_cgroup(const SystemView &system, Checks &checks) {
   if (!system.exists("/sys/fs/cgroup/cgroup.controllers")) {
     checks.push_back(
         {"cgroup", Verdict::kOk, nullptr, "no cgroup v2: no memory limit from there", ""});
     return;
   }
-  const auto folders = cgroup_folders(system);
+  auto folders = calibrate::cgroup_folders(system.read("/proc/self/cgroup").value_or(""), "");
+  if (folders.empty())
+    folders.emplace_back("/sys/fs/cgroup");
   std::optional<uint64_t> limit;
   for (const std::string &folder : folders)
     if (const auto bytes = system.read_number(folder + "/memory.max")) // "max" is no number
