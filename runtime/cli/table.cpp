@@ -21,8 +21,11 @@ size_t width(const std::string &text) {
 std::string shortened(const std::string &text, size_t columns) {
   if (width(text) <= columns)
     return text;
+  constexpr size_t kDots = 3;
+  if (columns < kDots)
+    return std::string(columns, '.');
   size_t bytes = 0;
-  for (size_t left = columns - 3; left > 0; left--)
+  for (size_t left = columns - kDots; left > 0; left--)
     for (bytes++; bytes < text.size() && (text[bytes] & 0xc0) == 0x80;)
       bytes++;
   return text.substr(0, bytes) + "...";

@@ -15,6 +15,8 @@ namespace {
 TEST(Table, ShortenedCutsCodePoints) {
   EXPECT_EQ(shortened("short", 5), "short");
   EXPECT_EQ(shortened("too long", 6), "too...");
+  for (const size_t columns : {0, 1, 2, 3})
+    EXPECT_EQ(shortened("too long", columns), std::string(columns, '.'));
   EXPECT_EQ(shortened("\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc", 6),
             "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc");
   EXPECT_EQ(shortened("\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc\u00e4", 6), "\u00e4\u00f6\u00fc...");
