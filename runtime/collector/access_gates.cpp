@@ -106,7 +106,10 @@ void follow_threshold() {
 /// number of cache lines that the loop visits there.
 void tell_walk(trace::AccessListener tell, uint64_t iterations, const smalloc_walk_reference &r) {
   constexpr uint64_t kLine = 64;
-  const uint64_t stride = static_cast<uint64_t>(r.stride < 0 ? -r.stride : r.stride);
+  if (iterations == 0)
+    return;
+  const auto forward = static_cast<uint64_t>(r.stride);
+  const uint64_t stride = r.stride < 0 ? 0 - forward : forward; // INT64_MIN has no negative
   const uint64_t step = stride > kLine ? stride : kLine;
   const uint64_t lines =
       stride >= kLine ? iterations
