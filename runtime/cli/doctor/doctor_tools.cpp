@@ -146,6 +146,8 @@ void check_plugin(const Plugin &found, Checks &checks) {
   const std::string text = "void *malloc(unsigned long);\n"
                            "void *site(unsigned long n) { return malloc(n); }\n";
   if (unit < 0 || write(unit, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    if (unit >= 0)
+      close(unit);
     checks.push_back({"plugin", Verdict::kWarn, plugin, "the plugin could not be tried", ""});
     return;
   }
