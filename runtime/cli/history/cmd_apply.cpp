@@ -96,9 +96,13 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
             file ? std::string() : earlier_build(history, program, target.build_id);
         !earlier.empty()) {
       print_note(fmt::format("{}: uses the directives of its earlier build {}", program, earlier));
-      history.store_directives(target.build_id, std::filesystem::canonical(program).string(),
-                               *history.directives(earlier));
-      file = todays_directives(history, target.build_id, input);
+      file = history.directives(earlier);
+      try {
+        history.store_directives(target.build_id, fs::canonical(program).string(), *file);
+        file = todays_directives(history, target.build_id, input);
+      } catch (const database::DatabaseError &) {
+        // A history that may only be read: this build has no runs there to judge by.
+      }
     }
     if (!file)
       throw no_directives(history, options, program, target.build_id);

@@ -56,16 +56,34 @@ done
 expect_error 1 'cannot find the history \(HOME\): it is not set' env -u HOME -u XDG_STATE_HOME "$SMALLOC" db list
 expect_match err '^hint: --db FILE'
 expect_status 0 env -u HOME -u XDG_STATE_HOME "$SMALLOC" db merge --db ok.db ok.db
-# A read-only history: list works, and commands that write report it.
+# A read-only history: list works, and commands that write report it. apply takes the directives of
+# an earlier build from there.
+printf 'int main(void) { return 0; }' | "$CLANG" -x c - -static -Wl,--build-id=0xabcd -o app
+python3 - "$PWD/app" <<'PY'
+import sqlite3, sys
+history = sqlite3.connect("ok.db")
+history.execute("INSERT INTO programs VALUES ('0123', ?, 1, 1)", sys.argv[1:])
+history.execute("INSERT INTO directives VALUES ('0123', '00000000000000aa', '', 21, 1, 32, 9.5, '', '', 0, 0)")
+history.commit()
+PY
+install -d -m 777 theirs
+mkdir bin lib # a command that everybody may run, with its library
+cp "$SMALLOC" bin/smalloc
+cp -L "$LIB" lib/libsmalloc.so
+chmod 777 . # a reader shares memory with writers in a file beside the history
 if [ "$(id -u)" = 0 ]; then
   command -v runuser >/dev/null && id nobody >/dev/null 2>&1 || skip "no runuser, or no user nobody"
   as() { runuser -u nobody -- "$@"; }
-  cp "$SMALLOC" smalloc && chmod 755 . smalloc && chmod 644 ok.db
+  chmod 755 bin lib bin/* lib/* && chmod 644 ok.db
 else
   as() { "$@"; }
-  cp "$SMALLOC" smalloc && chmod 444 ok.db
+  chmod 444 ok.db
 fi
 sha256sum ok.db >before
-expect_status 1 as ./smalloc db prune --db ok.db
+expect_status 1 as bin/smalloc db prune --db ok.db
 expect_match err '^smalloc: error: cannot use the history \(ok.db\): it may only be read'
+sha256sum -c --quiet before || fail "ok.db was changed"
+expect_status 0 as env XDG_STATE_HOME="$PWD/theirs" bin/smalloc apply -n --db ok.db -- ./app
+expect_match err 'uses the directives of its earlier build 0123'
+expect_match theirs/smalloc/directives/abcd.directives '^00000000000000aa .*superpages=32'
 sha256sum -c --quiet before || fail "ok.db was changed"
