@@ -4,6 +4,7 @@
 // and time of last sight, a machine's description, a directive. A stored run never changes.
 #include "runtime/database/history.h"
 #include "runtime/database/rows.h"
+#include "runtime/database/run_key.h"
 #include "smalloc/base/clock.h"
 
 #include <algorithm>
@@ -48,16 +49,8 @@ Rows insert(Connection &connection, const std::string &table, const std::vector<
   return insert(connection, table, values.size(), values, behind);
 }
 
-// Identifies a run. A host's name ends at a zero byte, since PostgreSQL's text has none.
-using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
-RunKey key_of(const std::string &program, const std::string &host, int64_t pid,
-              int64_t started_ns) {
-  return {program, host.c_str(), pid, started_ns};
-}
-
-RunKey key_of(const Run &run) { return key_of(run.program, run.host, run.pid, run.started_ns); }
-RunKey key_of(const Row &row) {
-  return key_of(text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]));
+RunKey key_of_row(const Row &row) {
+  return run_key(text_of(row[0]), text_of(row[1]), integer_of(row[2]), integer_of(row[3]));
 }
 
 // Returns those of the runs that were pruned.
@@ -77,7 +70,7 @@ std::set<RunKey> forgotten_of(Connection &connection, const std::vector<Run> &ru
                                            "IN (VALUES " +
                                                rows + ")",
                                            values))
-      forgotten.insert(key_of(row));
+      forgotten.insert(key_of_row(row));
   }
   return forgotten;
 }
@@ -191,7 +184,7 @@ void History::store_machine(const Machine &m) {
 std::vector<bool> History::insert_runs(const std::vector<Run> &runs, Counts counts) {
   // The results of a pruned run still count, and its report may come again.
   if (const std::set<RunKey> forgotten = forgotten_of(*connection_, runs); !forgotten.empty()) {
-    const auto is_kept = [&](const Run &run) { return !forgotten.contains(key_of(run)); };
+    const auto is_kept = [&](const Run &run) { return !forgotten.contains(run_key(run)); };
     std::vector<Run> kept;
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept), is_kept);
     const std::vector<bool> fresh_kept = insert_runs(kept, counts);
@@ -223,9 +216,9 @@ std::vector<bool> History::insert_runs(const std::vector<Run> &runs, Counts coun
     for (const Row &row : insert(*connection_, run_table, run_columns, values,
                                  "ON CONFLICT (program, host, pid, started_ns) DO NOTHING "
                                  "RETURNING program, host, pid, started_ns, id"))
-      ids[key_of(row)] = integer_of(row[4]);
+      ids[key_of_row(row)] = integer_of(row[4]);
     for (size_t i = first; i < end; i++) {
-      const auto id = ids.find(key_of(runs[i]));
+      const auto id = ids.find(run_key(runs[i]));
       fresh.push_back(id != ids.end());
       if (id == ids.end())
         continue;

@@ -4,23 +4,20 @@
 // directives of the later analysis hold, and the result of a run for a site counts whichever
 // history has the run, unless it was pruned there.
 #include "runtime/database/history.h"
+#include "runtime/database/run_key.h"
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 namespace smalloc::database {
 namespace {
-
-using RunKey = std::tuple<std::string, std::string, int64_t, int64_t>;
-RunKey key_of(const Run &run) { return {run.program, run.host, run.pid, run.started_ns}; }
 
 // Returns the keys of the stored runs and of the pruned ones.
 std::set<RunKey> keys_of(const std::vector<Run> &runs, const std::vector<Run> &forgotten) {
   std::set<RunKey> keys;
   for (const auto *list : {&runs, &forgotten})
     for (const Run &run : *list)
-      keys.insert(key_of(run));
+      keys.insert(run_key(run));
   return keys;
 }
 
@@ -36,7 +33,7 @@ int64_t latest_analysis(const std::vector<Analysis> &analyses, const std::string
 void count_runs(directives::File &file, const std::string &program, const std::vector<Run> &runs,
                 const std::set<RunKey> &counted) {
   for (const Run &run : runs) {
-    if (run.program != program || counted.contains(key_of(run)))
+    if (run.program != program || counted.contains(run_key(run)))
       continue;
     for (const Validation &v : run.validations) {
       const auto at = file.entries.find(key_of_directive(v.site, v.context));
@@ -84,7 +81,7 @@ void History::merge(History &other) {
   }
   std::vector<Run> fresh;
   for (const Run &run : their_runs)
-    if (!ours_known.contains(key_of(run)))
+    if (!ours_known.contains(run_key(run)))
       fresh.push_back(run);
   insert_runs(fresh, Counts::kOfFile);
   // The results of these runs are in the counts of the other history's directives. Remembered here,
