@@ -67,7 +67,7 @@ history.execute("INSERT INTO directives VALUES ('0123', '00000000000000aa', '', 
 history.commit()
 PY
 install -d -m 777 theirs
-mkdir bin lib # a command that everybody may run, with its library
+mkdir bin lib # a command that any user may run, with its library
 cp "$SMALLOC" bin/smalloc
 cp -L "$LIB" lib/libsmalloc.so
 chmod 777 . # a reader shares memory with writers in a file beside the history
