@@ -4,17 +4,19 @@
 #include "passes/decisions/DirectiveUse.h"
 #include "smalloc/directive.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
+#include <cstdio>
 
 using namespace llvm;
 
 namespace smalloc {
 
-/// Returns the PMB without zeros at its end.
+/// Returns the PMB without zeros at its end. Not by llvm::format: its virtual functions would have
+/// to be found when the plugin is loaded, so that it could not say that the host is another LLVM.
 static std::string pmbText(const Directive &D) {
-  const double Percent = static_cast<double>(D.pmb_thousandths) / 1000;
-  return D.has_pmb ? formatv("{0}", llvm::format("%g", Percent)).str() : "?";
+  char Text[32] = "?";
+  if (D.has_pmb)
+    std::snprintf(Text, sizeof Text, "%g", static_cast<double>(D.pmb_thousandths) / 1000);
+  return Text;
 }
 
 void obeyDirectives(std::vector<SiteDecision> &Sites, const Options &O) {
