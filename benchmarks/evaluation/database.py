@@ -10,6 +10,8 @@ import json
 import sqlite3
 import time
 
+from evaluation.usage_error import UsageError
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
   id INTEGER PRIMARY KEY, started TEXT NOT NULL, mode TEXT NOT NULL, commit_id TEXT NOT NULL,
@@ -51,8 +53,6 @@ class Database:
 
     def __enter__(self):
         # pylint: disable=attribute-defined-outside-init
-        from evaluation.lab import UsageError  # pylint: disable=import-outside-toplevel
-
         try:
             self.connection = sqlite3.connect(self.path, timeout=60)
             self.connection.executescript(SCHEMA)

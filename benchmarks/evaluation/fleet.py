@@ -34,6 +34,8 @@ import threading
 import time
 from pathlib import Path
 
+from usage_error import UsageError
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = "0123456789abcdef"
 START_NS = 1_700_000_000_000_000_000
@@ -45,14 +47,6 @@ RUN_COLUMNS = (
 VALIDATION_COLUMNS = (
     "run, site, context, taken, superpages_predicted, superpages_peak, live_bytes_peak, verdict"
 )
-
-
-class UsageError(Exception):
-    """What the user can mend: where, why, and the cure."""
-
-    def __init__(self, where, why, cure):
-        super().__init__(f"{where}: {why}")
-        self.where, self.why, self.cure = where, why, cure
 
 
 class Server:

@@ -13,6 +13,7 @@ from pathlib import Path
 import bench
 import bench_runs
 import evaluate
+from evaluation.usage_error import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COVERAGE = [
@@ -23,14 +24,6 @@ COVERAGE = [
     "-fsanitize-coverage=func,trace-loads,trace-stores",
 ]
 BASE_PAGES = "base"  # glibc, and no superpage whatever asks for one
-
-
-class UsageError(Exception):
-    """What the user can mend: where, why, and the cure."""
-
-    def __init__(self, where, why, cure):
-        super().__init__(f"{where}: {why}")
-        self.where, self.why, self.cure = where, why, cure
 
 
 class Lab:

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from evaluation.lab import UsageError
+from evaluation.usage_error import UsageError
 
 
 def kill_children():

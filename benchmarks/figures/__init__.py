@@ -21,7 +21,7 @@ and has
 import importlib
 import pkgutil
 
-from evaluation.lab import UsageError
+from evaluation.usage_error import UsageError
 
 SECTIONS = (
     "Magee and Qasem 2009",
