@@ -100,8 +100,9 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
       try {
         history.store_directives(target.build_id, fs::canonical(program).string(), *file);
         file = todays_directives(history, target.build_id, input);
-      } catch (const database::DatabaseError &) {
-        // A history that may only be read: this build has no runs there to judge by.
+      } catch (const database::DatabaseError &error) { // this build has no runs there to judge by
+        print_note(fmt::format("{}: the history does not keep them for this build: {}", program,
+                               error.what()));
       }
     }
     if (!file)

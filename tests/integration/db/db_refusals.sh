@@ -85,5 +85,6 @@ expect_match err '^smalloc: error: cannot use the history \(ok.db\): it may only
 sha256sum -c --quiet before || fail "ok.db was changed"
 expect_status 0 as env XDG_STATE_HOME="$PWD/theirs" bin/smalloc apply -n --db ok.db -- ./app
 expect_match err 'uses the directives of its earlier build 0123'
+expect_match err 'the history does not keep them for this build: it may only be read'
 expect_match theirs/smalloc/directives/abcd.directives '^00000000000000aa .*superpages=32'
 sha256sum -c --quiet before || fail "ok.db was changed"
