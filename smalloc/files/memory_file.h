@@ -32,8 +32,8 @@ void *spare_private_memory(size_t bytes);
 bool replace_by_private_memory(void *start, size_t bytes, const MemoryPiece *pieces, size_t count,
                                void *spare);
 
-/// Closes `fd` if it still refers to a memory file whose name begins with `name`: the program may
-/// have closed it and got the number for another file. Keeps errno.
+/// Closes `fd` if it still refers to a memory file called `name`: the program may have closed it
+/// and got the number for another file. Keeps errno.
 void close_memory_file(int fd, const char *name);
 
 } // namespace smalloc
