@@ -182,17 +182,6 @@ void History::store_machine(const Machine &m) {
 }
 
 std::vector<bool> History::insert_runs(const std::vector<Run> &runs, Counts counts) {
-  // The results of a pruned run still count, and its report may come again.
-  if (const std::set<RunKey> forgotten = forgotten_of(*connection_, runs); !forgotten.empty()) {
-    const auto is_kept = [&](const Run &run) { return !forgotten.contains(run_key(run)); };
-    std::vector<Run> kept;
-    std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept), is_kept);
-    const std::vector<bool> fresh_kept = insert_runs(kept, counts);
-    std::vector<bool> fresh;
-    for (size_t i = 0, at = 0; i < runs.size(); i++)
-      fresh.push_back(is_kept(runs[i]) && fresh_kept[at++]);
-    return fresh;
-  }
   see_programs(programs_of(runs));
   const std::string run_table = "runs (" + column_names<Run>("") + ")",
                     validation_table = "validations (run, " + column_names<Validation>("") + ")";
@@ -248,8 +237,16 @@ std::vector<bool> History::store_runs(const std::vector<Run> &runs) {
   if (runs.empty())
     return {};
   Transaction transaction(*connection_);
-  const std::vector<bool> fresh = insert_runs(runs, Counts::kOfRuns);
+  // The results of a pruned run still count, and its report may come again.
+  const std::set<RunKey> forgotten = forgotten_of(*connection_, runs);
+  const auto is_kept = [&](const Run &run) { return !forgotten.contains(run_key(run)); };
+  std::vector<Run> kept;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept), is_kept);
+  const std::vector<bool> fresh_kept = insert_runs(kept, Counts::kOfRuns);
   transaction.commit();
+  std::vector<bool> fresh;
+  for (size_t i = 0, at = 0; i < runs.size(); i++)
+    fresh.push_back(is_kept(runs[i]) && fresh_kept[at++]);
   return fresh;
 }
 
