@@ -74,7 +74,7 @@ int main(void) {
   malloc_trim(0);
   const size_t thin = huge();
   for (int i = 0; i < N; i++) if (!object[i]) fill(i);
-  for (int i = 0; i < 20000; i++) { void *volatile p = malloc(3 * MIB / 2); *(char *)p = 1; free(p); }
+  for (int i = 0; i < 128 * 1024; i++) { void *volatile p = malloc(3 * MIB / 2); *(char *)p = 1; free(p); }
   for (int i = 0; i < N; i++) for (int k = 0; k < SIZE; k += 100) CHECK(object[i][k] == i % 100);
   printf("full %zu thin %zu again %zu MiB\n", full >> 20, thin >> 20, huge() >> 20);
   CHECK(full >= 200 * MIB && thin < full / 3 && huge() >= full / 2);
