@@ -23,6 +23,14 @@ void *BitmapCache::pop_at_edge(unsigned n) {
   return top[-1];
 }
 
+void *BitmapCache::pop_about(unsigned n) {
+  const unsigned most = min_of(n + n / 16, kMostGranules);
+  for (; n <= most; n++)
+    if (void *p = pop(n))
+      return p;
+  return nullptr;
+}
+
 bool BitmapCache::put_into_next(unsigned n, void *object) {
   if (!unused_)
     return false;

@@ -220,7 +220,7 @@ void *BitmapHeap::allocate(size_t bytes) {
   if (t_small.no_bitmap)
     return nullptr;
   const unsigned n = granules(bytes);
-  void *p = cache ? cache->pop(n) : nullptr;
+  void *p = cache ? cache->pop_about(n) : nullptr;
   return p ? p : refill(cache, n);
 }
 
@@ -304,9 +304,11 @@ void BitmapHeap::remove_span(BitmapSpan *span, BitmapSpan *&unused) {
   unused = span;
 }
 
-/// Returns all objects of the thread's cache.
-void BitmapHeap::return_cached(BitmapCache &cache, BitmapSpan *&unused) {
-  for (unsigned n = 1; n <= BitmapCache::kMostGranules; n++) {
+/// Returns objects of the thread's cache, size by size, until at most `kept` granules are left. The
+/// next call continues with the next size: a cache that lost all sizes at once had to refill all.
+void BitmapHeap::return_cached(BitmapCache &cache, uint32_t kept, BitmapSpan *&unused) {
+  for (unsigned k = 0; k < BitmapCache::kMostGranules && cache.charged() > kept; k++) {
+    const unsigned n = next_returned_ = next_returned_ % BitmapCache::kMostGranules + 1;
     cache.halve_batch(n);
     if (cache.has(n))
       while (void *p = cache.pop(n))
@@ -344,7 +346,7 @@ void BitmapHeap::release_slowly(void *p, unsigned n) {
   {
     SpinGuard guard(lock_);
     if (cache)
-      return_cached(*cache, unused);
+      return_cached(*cache, cache->charged() / 2, unused);
     give(p, n, unused);
   }
   return_spans(unused);
@@ -384,7 +386,7 @@ void BitmapHeap::trim() {
   {
     SpinGuard guard(lock_);
     if (BitmapCache *cache = t_cache)
-      return_cached(*cache, unused);
+      return_cached(*cache, 0, unused);
     if (spare_)
       remove_span(spare_, unused);
   }

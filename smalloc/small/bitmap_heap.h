@@ -105,7 +105,7 @@ private:
   uint64_t list_span(BitmapSpan *span);
   void remove_unlisted(BitmapSpan *span);
   void add_unlisted(BitmapSpan *span, unsigned n);
-  void return_cached(BitmapCache &cache, BitmapSpan *&unused);
+  void return_cached(BitmapCache &cache, uint32_t kept, BitmapSpan *&unused);
   /// Returns 1/`share` of the live granules, within these bounds in bytes.
   uint64_t share_of_live(unsigned share, uint64_t least, uint64_t most) const;
   void return_spans(BitmapSpan *unused);
@@ -125,6 +125,7 @@ private:
   uint64_t filled_[(kLists + 63) / 64] = {}; ///< bit per list: not empty
   BitmapSpan *spare_ = nullptr;              ///< the one empty span that is kept
   BitmapSpan *unlisted_spans_ = nullptr;     ///< those with free granules in no listed run
+  unsigned next_returned_ = 0;               ///< size that return_cached() has returned last
   uint64_t span_count_ = 0, listed_granules_ = 0, unlisted_granules_ = 0;
 };
 extern BitmapHeap g_bitmap_heap SMALLOC_NEAR;

@@ -67,6 +67,21 @@ TEST_F(BitmapCacheTest, EveryDepthMayBeTheTurningPoint) {
   EXPECT_EQ(cache_.pop(3), nullptr);
 }
 
+TEST_F(BitmapCacheTest, AnObjectOfUpToASixteenthMoreServesARequest) {
+  add(34, 0);
+  add(35, 1);
+  add(16, 2);
+  EXPECT_EQ(cache_.pop_about(32), object(0)); // 35 is more than 32 + 2
+  EXPECT_EQ(cache_.pop_about(32), nullptr);
+  EXPECT_EQ(cache_.pop_about(15), nullptr);
+  EXPECT_EQ(cache_.pop_about(35), object(1)); // its own size
+  add(512, 3);
+  EXPECT_EQ(cache_.pop_about(500), object(3));
+  EXPECT_EQ(cache_.pop_about(512), nullptr); // no larger size
+  EXPECT_EQ(cache_.pop_about(16), object(2));
+  EXPECT_EQ(cache_.charged(), 0u);
+}
+
 TEST_F(BitmapCacheTest, EmptiedChunksServeOtherSizes) {
   for (unsigned n = 1; n <= 20; n++) {
     for (size_t k = 0; k < 400; k++)
