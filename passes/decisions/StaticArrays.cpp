@@ -120,7 +120,7 @@ decideStatics(Module &M, ArrayRef<LoopReference> References, const PointerOrigin
     if (Best.pays() && V.SizeBytes >= Best.MinBytes && O.Heap != SMALLOC_HEAP_OFF) {
       V.Decision = SMALLOC_DECISION_SUPERPAGE;
       V.MinBytes = 0;
-      V.Why += "; superpages with static:on";
+      V.Why += "; superpages with program:static";
     } else if (!G->hasLocalLinkage()) {
       V.Why += "; other units may walk it";
     }

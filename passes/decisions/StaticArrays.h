@@ -3,7 +3,7 @@
 //
 // Lists the unit's global variables that can hold a superpage as sites, among them Fortran's COMMON
 // blocks and module arrays. The plugin rewrites nothing for them. libsmalloc puts a program's
-// variables on superpages with option static:on. These records say for which variables that pays.
+// variables on superpages with program:static. These records say for which variables that pays.
 //===----------------------------------------------------------------------===//
 #ifndef SMALLOC_PASSES_STATICARRAYS_H
 #define SMALLOC_PASSES_STATICARRAYS_H

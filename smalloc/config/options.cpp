@@ -48,12 +48,11 @@ bool set_populate(Text v, Options &o) {
   return parse_choice(v, kNames, o.populate);
 }
 bool set_promote(Text v, Options &o) {
-  static const char *const kNames[] = {"auto", "off", "eager"};
-  return parse_choice(v, kNames, o.promote);
-}
-bool set_promoter(Text v, Options &o) {
-  static const char *const kNames[] = {"auto", "calls", "thread"};
-  return parse_choice(v, kNames, o.promoter);
+  static const char *const kNames[] = {"auto", "off", "eager", "calls", "thread"};
+  if (!parse_choice(v, kNames, o.promote))
+    return false;
+  o.helper_thread = o.promote != PromotePolicy::kCalls;
+  return true;
 }
 bool set_demote(Text v, Options &o) {
   uint64_t percent = Options().demote_percent;
@@ -66,38 +65,43 @@ bool set_demote(Text v, Options &o) {
   o.demote_percent = static_cast<unsigned>(percent);
   return true;
 }
-/// Parses words with + between them, because commas separate keys.
-bool set_stats(Text v, Options &o) {
-  bool off = false, exit = false, json = false, jemalloc = false, sites = false;
-  for (size_t start = 0; start <= v.size;) {
+/// Parses words with + between them, because commas separate keys, or `off` alone, which is no bit.
+/// Bit N of `set`: the list has names[N].
+template <size_t n> bool parse_words(Text v, const char *const (&names)[n], unsigned &set) {
+  unsigned found = 0;
+  for (size_t start = 0; !v.is("off") && start <= v.size;) {
     size_t end = start;
     while (end < v.size && v.data[end] != '+')
       end++;
-    Text word(v.data + start, end - start);
-    bool &wanted = word.is("off")        ? off
-                   : word.is("json")     ? json
-                   : word.is("jemalloc") ? jemalloc
-                   : word.is("sites")    ? sites
-                                         : exit;
-    if (&wanted == &exit && !word.is("exit"))
+    unsigned word;
+    if (!parse_choice(Text(v.data + start, end - start), names, word))
       return false;
-    wanted = true;
+    found |= 1u << word;
     start = end + 1;
   }
-  if (off && (exit || json || jemalloc || sites))
-    return false;
-  o.stats_live = !off;
-  o.stats_at_exit = exit || json || jemalloc;
-  o.stats_json = json;
-  o.stats_jemalloc = jemalloc;
-  o.stats_sites = sites || o.stats_at_exit;
+  set = found;
   return true;
 }
-bool set_cycles(Text v, unsigned &cycles) {
-  uint64_t n;
-  if (!parse_number(v, n) || n > 100000)
+bool set_stats(Text v, Options &o) {
+  static const char *const kNames[] = {"exit", "json", "jemalloc", "sites"};
+  unsigned set;
+  if (!parse_words(v, kNames, set))
     return false;
-  cycles = static_cast<unsigned>(n);
+  o.stats_live = set != 0;
+  o.stats_at_exit = set & 7;
+  o.stats_json = set & 2;
+  o.stats_jemalloc = set & 4;
+  o.stats_sites = set != 0;
+  return true;
+}
+bool set_program(Text v, Options &o) {
+  static const char *const kNames[] = {"static", "text", "stack"};
+  unsigned set;
+  if (!parse_words(v, kNames, set))
+    return false;
+  o.static_on_superpages = set & 1;
+  o.text_on_superpages = set & 2;
+  o.stack_on_superpages = set & 4;
   return true;
 }
 /// Sets a path in which every % begins a pattern that file_name.cpp expands. A mistyped pattern
@@ -130,7 +134,6 @@ struct Key {
   const char *values = ""; ///< valid values, for a warning about a bad one
 };
 constexpr char kSwitch[] = "on or off";
-constexpr char kCycles[] = "cycles, at most 100000";
 constexpr char kPath[] = "a path of 1 to 255 bytes";
 constexpr char kPattern[] = "a path of 1 to 255 bytes, where % is before p, h, r or another % only";
 constexpr char kRateValues[] = "a share above 0 and up to 1, such as 0.1";
@@ -144,11 +147,8 @@ const Key kKeys[] = {
      [](Text v, Options &o) { return parse_bytes_between(v, 0, kMostBytes, o.cache_bytes); },
      "0 to 64t, such as 64m"},
     {"populate", set_populate, "auto or always"},
-    {"promote", set_promote, "auto, off or eager"},
-    {"promoter", set_promoter, "auto, calls or thread"},
+    {"promote", set_promote, "auto, off, eager, calls or thread"},
     {"demote", set_demote, "auto, off or 1% to 100%"},
-    {"walk_near", [](Text v, Options &o) { return set_cycles(v, o.walk_near_cycles); }, kCycles},
-    {"walk_far", [](Text v, Options &o) { return set_cycles(v, o.walk_far_cycles); }, kCycles},
     {"reserve",
      [](Text v, Options &o) {
        return parse_bytes_between(v, kLeastReserveBytes, kMostBytes, o.reserve_bytes);
@@ -185,9 +185,7 @@ const Key kKeys[] = {
        return o.abort_given;
      },
      "true or false"},
-    {"static", [](Text v, Options &o) { return parse_switch(v, o.static_on_superpages); }, kSwitch},
-    {"text", [](Text v, Options &o) { return parse_switch(v, o.text_on_superpages); }, kSwitch},
-    {"stack", [](Text v, Options &o) { return parse_switch(v, o.stack_on_superpages); }, kSwitch},
+    {"program", set_program, "off, or static, text, stack with + between them"},
     {"stats_file", [](Text v, Options &o) { return set_pattern(v, o.stats_file); }, kPattern},
     {"sysfs", [](Text v, Options &o) { return parse_name(v, o.sysfs); }, kPath},
 };

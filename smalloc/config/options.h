@@ -22,8 +22,7 @@ enum class HeapStrategy : uint8_t {
 }; // the same numbers as in site.h
 enum class PageBacking : uint8_t { kThp, kHugetlb, kGigantic, kMedium, kBase };
 enum class FirstTouchPolicy : uint8_t { kAuto, kAlways };
-enum class Promoter : uint8_t { kAuto, kCalls, kThread };
-enum class PromotePolicy : uint8_t { kAuto, kOff, kEager };
+enum class PromotePolicy : uint8_t { kAuto, kOff, kEager, kCalls, kThread };
 
 struct Options {
   /// heap:auto|off|superpage|migrate|guest. If not given, the setting for which the images were
@@ -53,25 +52,21 @@ struct Options {
   /// heap:superpage give superpages at first touch always.
   FirstTouchPolicy populate = FirstTouchPolicy::kAuto;
 
-  /// promote:auto|off|eager. auto: ski rental (ski_rental.h); eager: every dense unit at once,
-  /// whatever the cost (for measurements); off: objects that start on base pages stay there.
+  /// promote:auto|off|eager|calls|thread. auto: ski rental (ski_rental.h); eager: every dense unit
+  /// at once, whatever the cost (for measurements); off: objects that start on base pages stay
+  /// there. calls, thread: as auto, and where no promotion point is, only the program's calls of
+  /// the allocator look for promotions, or always a thread while an object waits
+  /// (promotion_thread.h). Otherwise both look, the thread under the conditions of
+  /// Runtime::wake_helper().
   PromotePolicy promote = PromotePolicy::kAuto;
-
-  /// promoter:auto|calls|thread: what looks for promotions where no promotion point does: the
-  /// program's calls of the allocator, or a thread while an object waits (promotion_thread.h).
-  /// auto: also a thread, under the conditions of Runtime::wake_helper().
-  Promoter promoter = Promoter::kAuto;
+  /// False: there is no helper thread (promote:calls, and a process that filters its system calls).
+  bool helper_thread = true;
 
   /// demote:N% | auto | off: limit on the unused memory in superpages of small objects, as a share
   /// of the pages in use. Beyond that the emptiest superpages become base pages and release their
   /// unused ones. off (0): superpages stay until they are empty, and a used-up budget stays with
   /// its owners. auto: 10 %, the documented limit of fragmentation (docs/memory.md).
   unsigned demote_percent = 10;
-
-  /// walk_near:35, walk_far:89: cycles of a page walk whose entries are in the second-level cache,
-  /// or in memory: the value of a saved TLB miss. 0: the preset of this processor (machine.h).
-  unsigned walk_near_cycles = 0;
-  unsigned walk_far_cycles = 0;
 
   /// reserve:256g: address space to reserve, in bytes. 0: 16 times the machine's memory, within
   /// 16 GiB and 1 TiB; less under the process' limits (Runtime::bytes_to_reserve()).
@@ -100,11 +95,9 @@ struct Options {
   /// trace:FILE belongs to libsmalloc_feedback.so; libsmalloc reads it to report that library's
   /// absence.
   bool trace = false;
-  /// static:on, text:on: put the program's own static data and code on superpages
-  /// (image_superpages.h).
-  bool static_on_superpages = false, text_on_superpages = false;
-  /// stack:on: put the main thread's stack on superpages too.
-  bool stack_on_superpages = false;
+  /// program:off, or words with + between them: static, text, stack (the main thread's) put the
+  /// program's own memory on superpages (image_superpages.h).
+  bool static_on_superpages = false, text_on_superpages = false, stack_on_superpages = false;
 
   /// numa:..., numa_...: see numa/live_options.h.
   numa::LiveOptions numa;

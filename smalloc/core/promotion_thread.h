@@ -4,7 +4,7 @@
 // fill, promotes waiting units as time passes, and gives unused memory back that was kept. A second
 // thread has costs: the kernel refuses some system calls to processes with threads. So libsmalloc
 // starts the thread only with enough of such memory (Runtime::wake_helper()) or with
-// promoter:thread.
+// promote:thread.
 #ifndef SMALLOC_CORE_PROMOTION_THREAD_H
 #define SMALLOC_CORE_PROMOTION_THREAD_H
 

@@ -180,15 +180,13 @@ bool Runtime::may_start() {
   return true;
 }
 
-/// Sets the costs of page walks, by the machine's profile and the settings.
+/// Sets the costs of page walks, by the machine's profile.
 void Runtime::set_walk_costs() {
-  const Options &o = options_;
   const smalloc_machine *machine = smalloc_machine_native();
   machine_name_ = machine->name;
   reach_bytes_ = uint64_t{smalloc_machine_reach_pages(machine)} * kBasePageBytes;
-  walk_.near_cycles = o.walk_near_cycles ? o.walk_near_cycles : machine->walk_near_cycles;
-  walk_.far_cycles =
-      max_of(o.walk_far_cycles ? o.walk_far_cycles : machine->walk_far_cycles, walk_.near_cycles);
+  walk_.near_cycles = machine->walk_near_cycles;
+  walk_.far_cycles = max_of(machine->walk_far_cycles, machine->walk_near_cycles);
   walk_.reach_bytes = reach_bytes_;
 }
 
@@ -227,7 +225,7 @@ void Runtime::start_accounts() {
   description.version = SMALLOC_VERSION;
   if (filters_itself()) {
     options_.stats_live = false;
-    options_.promoter = Promoter::kCalls;
+    options_.helper_thread = false;
   }
   g_live.start(region_, description, o.stats_live && getauxval(AT_SECURE) == 0);
   show_agent();

@@ -90,7 +90,7 @@ static constexpr PromotionWork kPromotionWork = {
     [] { g_runtime.promote_by_time(); }, [] { return g_runtime.give_back_idle(); },
     [] { return g_runtime.keeps_unused(); }};
 
-/// Starts the helper thread if it is not running and has work. It has work under promoter:thread.
+/// Starts the helper thread if it is not running and has work. It has work under promote:thread.
 /// Otherwise it has work
 ///   - while big objects wait to be filled (`watches`),
 ///   - after a fork that has broken superpages (`mends`),
@@ -100,20 +100,18 @@ static constexpr PromotionWork kPromotionWork = {
 /// The first case needs 8 MiB of big objects, the others 32 MiB of such memory: less is not worth
 /// an additional thread.
 void Runtime::wake_helper() {
-  if (options_.promote == PromotePolicy::kOff)
+  if (options_.promote == PromotePolicy::kOff || !options_.helper_thread)
     return;
-  const bool watches = big_.watched() && options_.promoter != Promoter::kCalls &&
-                       counters().big_bytes_now.get() >= kLeastWatchedBytes;
-  const bool mends = broken_.wants_helper() && options_.promoter != Promoter::kCalls &&
+  const bool watches = big_.watched() && counters().big_bytes_now.get() >= kLeastWatchedBytes;
+  const bool mends = broken_.wants_helper() &&
                      counters().superpages_now.get() >= kLeastMendedBytes / kSuperpageBytes;
   const bool keeps = joining_heap_.is_large() && options_.cache_bytes != 0,
-             follows = (joining_heap_.waits() || keeps) && options_.promoter != Promoter::kCalls,
-             rows = g_small.main_pages().follows_fill() && options_.promoter != Promoter::kCalls;
+             follows = joining_heap_.waits() || keeps, rows = g_small.main_pages().follows_fill();
   // A block of the new thread would lie at the end of malloc's heap, which could not be given back
   // below it. So the heap of small objects serves from now on.
   if (follows)
     outgrown_.store(true, std::memory_order_relaxed);
-  if (watches || mends || follows || rows || options_.promoter == Promoter::kThread)
+  if (watches || mends || follows || rows || options_.promote == PromotePolicy::kThread)
     promotion_thread_wake(kPromotionWork, /*calls_malloc=*/keeps);
   if (watches && big_.watch_begun())
     promotion_thread_hurry();

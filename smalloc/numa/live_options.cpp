@@ -38,7 +38,7 @@ bool set_interval(Text v, LiveOptions &o) {
   return true;
 }
 bool set_mode(Text v, LiveOptions &o) {
-  static const char *const kNames[] = {"off", "hints", "migrate"};
+  static const char *const kNames[] = {"off", "hints", "migrate", "place"};
   if (!parse_choice(v.is("false") ? Text("off") : v, kNames, o.mode))
     return false;
   o.mode_given = true;
@@ -48,39 +48,25 @@ bool set_source(Text v, LiveOptions &o) {
   static const char *const kNames[] = {"auto", "pmu", "clock", "faults", "instrumented"};
   return parse_choice(v, kNames, o.source);
 }
-bool set_policy(Text v, LiveOptions &o) {
-  o.paper_policy = v.is("paper");
-  return o.paper_policy || v.is("smalloc");
-}
 
 constexpr uint64_t kMostBytes = uint64_t{64} << 40;
-constexpr char kSwitch[] = "on or off";
 constexpr char kPath[] = "a path of 1 to 255 bytes";
 constexpr char kSize[] = "0 to 64t, such as 256m";
 
 } // namespace
 
 const LiveKey kLiveKeys[] = {
-    {"numa", set_mode, "off, hints or migrate"},
+    {"numa", set_mode, "off, hints, migrate or place"},
     {"numa_source", set_source, "auto, pmu, clock, faults or instrumented"},
     {"numa_interval", set_interval, "seconds, 0.1 to 50"},
     {"numa_sample",
      [](Text v, LiveOptions &o) { return set_between(v, 1, 1u << 24, o.sample_period); },
      "accesses, 1 to 16777216"},
-    {"numa_clock", [](Text v, LiveOptions &o) { return set_between(v, 100, 1000000, o.clock_us); },
-     "microseconds, 100 to 1000000"},
-    {"numa_policy", set_policy, "smalloc or paper"},
-    {"numa_bind", [](Text v, LiveOptions &o) { return parse_switch(v, o.bind_threads); }, kSwitch},
-    {"numa_stop", [](Text v, LiveOptions &o) { return parse_switch(v, o.stop_threads); }, kSwitch},
-    {"numa_rate",
-     [](Text v, LiveOptions &o) { return parse_bytes_between(v, 0, kMostBytes, o.rate_bytes); },
-     kSize},
     {"numa_reserve",
      [](Text v, LiveOptions &o) { return parse_bytes_between(v, 0, kMostBytes, o.reserve_bytes); },
      kSize},
     {"numa_log", [](Text v, LiveOptions &o) { return parse_name(v, o.log); }, kPath},
     {"numa_replay", [](Text v, LiveOptions &o) { return parse_name(v, o.replay); }, kPath},
-    {"numa_place", [](Text v, LiveOptions &o) { return parse_name(v, o.place); }, kPath},
 };
 const size_t kLiveKeyCount = sizeof kLiveKeys / sizeof *kLiveKeys;
 

@@ -10,14 +10,15 @@
 
 namespace smalloc::numa {
 
-enum class NumaMode : uint8_t { kOff, kHints, kMigrate };
+enum class NumaMode : uint8_t { kOff, kHints, kMigrate, kPlace };
 
 /// Source that reports which thread uses which page (docs/numa.md, "Sources").
 enum class CountSource : uint8_t { kAuto, kPmu, kClock, kFaults, kInstrumented };
 
 struct LiveOptions {
-  /// numa:off|hints|migrate; migrate includes hints. If not given, hints of the compiler or of a
-  /// directives file are followed, and nothing migrates.
+  /// numa:off|hints|migrate|place; migrate and place include hints. place: each page lies from the
+  /// start where the log of numa_replay left it (the paper's static mode). If not given, hints of
+  /// the compiler or of a directives file are followed, and nothing migrates.
   NumaMode mode = NumaMode::kOff;
   bool mode_given = false;
   /// numa_source:auto|pmu|clock|faults|instrumented. auto: the first of pmu, clock, faults that
@@ -30,23 +31,11 @@ struct LiveOptions {
   /// numa_sample:1024: every N-th access, for sources that count accesses. The paper's Table 1: the
   /// error is 0.02 with 256 and more, and up to 0.11 with fewer.
   unsigned sample_period = 1024;
-  /// numa_clock:1000 microseconds of processor time between two samples of the clock source. A
-  /// sample costs about 2.
-  unsigned clock_us = 1000;
-  /// True for `numa_policy:paper`, PolicyOptions::paper(). False for `smalloc`.
-  bool paper_policy = false;
-  /// numa_bind:on: binds threads to nodes round robin, as the paper's experiments did.
-  bool bind_threads = false;
-  /// numa_stop:on: stops threads while pages move, as in the paper. The kernel does not need it.
-  bool stop_threads = false;
-  /// numa_rate:1g: most bytes moved in an interval. 0: no limit.
-  uint64_t rate_bytes = 0;
   /// numa_reserve:64m: memory that stays free on a target node.
   uint64_t reserve_bytes = uint64_t{64} << 20;
   /// numa_log:FILE: records every move of every interval (docs/internals/numa.md, "Log").
-  /// numa_replay:FILE: carries out the moves of a log instead of counting. numa_place:FILE: places
-  /// each page from the start where the log left it (the paper's static mode).
-  char log[256] = "", replay[256] = "", place[256] = "";
+  /// numa_replay:FILE: carries out the moves of a log instead of counting.
+  char log[256] = "", replay[256] = "";
 };
 
 struct LiveKey {

@@ -62,7 +62,7 @@ double MigrationPolicy::benefit(double saved_ns, double cost_ns) const {
   return saved_ns * horizon() * trust_ - cost_ns;
 }
 
-bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
+bool MigrationPolicy::admit(Move &move) {
   if (move.action == Action::kSplit || move.action == Action::kCollapse)
     return true;
   double load = load_of(move);
@@ -75,10 +75,6 @@ bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
       return false; // earlier entries have balanced the nodes
     }
   }
-  if (move.pages() > pages_left) {
-    counters_.rate_limited++;
-    return false;
-  }
   uint64_t bytes = move.pages() * kBasePageBytes;
   if (free_bytes_[move.to] < bytes + options_.reserve_bytes) {
     counters_.target_full++;
@@ -90,7 +86,6 @@ bool MigrationPolicy::admit(Move &move, uint64_t &pages_left) {
     counters_.unbalanced++;
     return false;
   }
-  pages_left -= move.pages();
   free_bytes_[move.to] -= bytes;
   load_[move.to] = after;
   load_[move.from] -= load;
@@ -125,11 +120,9 @@ size_t MigrationPolicy::plan(Unit *const *units, size_t count, Move *out, size_t
       return a.action == Action::kSplit;
     return a.page < b.page;
   });
-  uint64_t pages_left =
-      options_.most_pages_per_interval ? options_.most_pages_per_interval : UINT64_MAX;
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
-    if (admit(out[i], pages_left))
+    if (admit(out[i]))
       out[kept++] = out[i];
   // A split none of whose moves was admitted would only cost, so drop it.
   size_t final = 0;

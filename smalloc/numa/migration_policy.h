@@ -68,7 +68,6 @@ struct PolicyOptions {
   double interleave_above = 1.25;
   /// Most load on a node, as a multiple of the mean of the nodes at work; 0: no guard.
   double imbalance_limit = 2.0;
-  uint64_t most_pages_per_interval = 0; ///< rate limit in base pages; 0: none
   /// Memory that stays free on a target node, in bytes.
   uint64_t reserve_bytes = uint64_t{64} << 20;
 
@@ -112,8 +111,8 @@ struct Move {
 struct PolicyCounters {
   uint64_t intervals = 0, moved_pages = 0, moved_units = 0, splits = 0, interleaved = 0,
            collapses = 0;
-  uint64_t frozen = 0, not_worth = 0, unbalanced = 0, target_full = 0, rate_limited = 0,
-           plan_full = 0, mixed_left = 0;
+  uint64_t frozen = 0, not_worth = 0, unbalanced = 0, target_full = 0, plan_full = 0,
+           mixed_left = 0;
 };
 
 class MigrationPolicy {
@@ -208,7 +207,7 @@ private:
   double sum_of(const PageCounts *page, unsigned pages, double *by_node) const;
   size_t plan_split(Unit &unit, double total, unsigned piece, Move *out, size_t capacity);
   size_t plan_collapse(Unit &unit, Move *out, size_t capacity);
-  bool admit(Move &move, uint64_t &pages_left);
+  bool admit(Move &move);
   void sum_loads(Unit *const *units, size_t count);
   double load_of(const PageCounts &page) const;
   double load_of(const Move &move) const;

@@ -39,7 +39,7 @@ __attribute__((constructor)) void start_what_was_asked_for() {
   const char *conf = getenv("SMALLOC_CONF");
   if (!conf || !strstr(conf, "numa:") || getauxval(AT_SECURE))
     return;
-  if (g_runtime.options().numa.mode == numa::NumaMode::kMigrate && !load_feedback())
+  if (g_runtime.options().numa.mode >= numa::NumaMode::kMigrate && !load_feedback())
     g_runtime.warn(
         "SMALLOC_CONF: 'numa:migrate' needs libsmalloc_feedback.so beside libsmalloc.so; "
         "nothing migrates");

@@ -84,7 +84,7 @@ struct Counters {
   /// Pages of their superpages that hold no object.
   Counter small_idle_bytes, class_idle_bytes, node_idle_bytes;
   Counter node_policies_refused; ///< node_units that lie where they are first touched instead
-  /// Superpages of the program itself: static:on, text:on, stack:on (advised).
+  /// Superpages of the program itself: program:static, program:text, program:stack (advised).
   Counter static_superpages, text_superpages, stack_superpages;
   /// Superpages of memory that the program has mapped itself, including mappings that are gone.
   Counter mapped_superpages_advised, mapped_superpages_promoted;

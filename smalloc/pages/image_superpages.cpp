@@ -114,22 +114,10 @@ void put_stack(const StackRange &stack, ImagePages &pages) {
 
 void image_superpages_at_start(const Options &o, const OsHooks &os, Counters &counters,
                                void (*warn)(Text)) {
-  TextBuffer<256> line;
-  const struct {
-    bool on;
-    const char *text;
-  } keys[] = {{o.static_on_superpages, "static:on"},
-              {o.text_on_superpages, "text:on"},
-              {o.stack_on_superpages, "stack:on"}};
-  bool any = false;
-  for (const auto &key : keys)
-    if (key.on) {
-      line.put(any ? ", " : "").put(key.text);
-      any = true;
-    }
-  if (!any)
+  if (!o.static_on_superpages && !o.text_on_superpages && !o.stack_on_superpages)
     return;
-  line.put(": ");
+  TextBuffer<256> line;
+  line.put("program: ");
   ThpMode thp = thp_mode(os, o.sysfs);
   const bool disabled = os.superpages_disabled();
   if (thp == ThpMode::kAbsent || (thp == ThpMode::kNever && !o.force) || disabled) {

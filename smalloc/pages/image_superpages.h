@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // image_superpages.h puts parts of the program itself on superpages when it starts:
-//  - static:on, writable segments of at least one whole superpage: the anonymous part (.bss) by
-//    advice, before it is touched; the part with a file behind it (.data) by a copy;
-//  - text:on, executable segments: collapsed in place if the kernel can (the pages stay the file's,
-//    shared by all processes), otherwise by a copy that is private to this process;
-//  - stack:on, the main thread's stack: grown at once to its full length, and advised.
+//  - program:static, writable segments of at least one whole superpage: the anonymous part (.bss)
+//    by advice, before it is touched; the part with a file behind it (.data) by a copy;
+//  - program:text, executable segments: collapsed in place if the kernel can (the pages stay the
+//    file's, shared by all processes), otherwise by a copy that is private to this process;
+//  - program:stack, the main thread's stack: grown at once to its full length, and advised.
 // All of them only on the user's request: a sparse array would take more memory, and each process
 // pays for its copied text.
 #ifndef SMALLOC_PAGES_IMAGE_SUPERPAGES_H

@@ -9,8 +9,8 @@ namespace smalloc {
 /// Drops the pages of libsmalloc's code and constants that the start has used. Pages that the
 /// program needs later come back by themselves. Call it after the start. The kernel maps files in
 /// pieces of 64 KiB, so nearly all of the library would otherwise stay resident for the few
-/// functions in use. REQUIRES: the code is still the file's (text:on replaces it). A debugger's
-/// breakpoints in this library are lost.
+/// functions in use. REQUIRES: the code is still the file's (program:text replaces it). A
+/// debugger's breakpoints in this library are lost.
 void drop_own_file_pages();
 
 } // namespace smalloc

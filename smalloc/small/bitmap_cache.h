@@ -12,9 +12,9 @@ namespace smalloc {
 
 /// A cached object does not join its neighbours, serves hardly another size, and keeps its span.
 /// So the bytes of all stacks have a limit, at which half of them are returned: 1/16 of the live
-/// bytes, within bounds. It falls while a program frees all it has. In a heap of at most kFewSpans spans
-/// it is at least kLeastOfFewSpans. With 1/64, replacing objects at random took three times as
-/// long.
+/// bytes, within bounds. It falls while a program frees all it has. In a heap of at most kFewSpans
+/// spans it is at least kLeastOfFewSpans. With 1/64, replacing objects at random took three times
+/// as long.
 class BitmapCache {
 public:
   static constexpr unsigned kMostGranules = 512; ///< of an object: 8 KiB

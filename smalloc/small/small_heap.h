@@ -68,7 +68,7 @@ public:
     /// give_back_emptied(). nullptr: false.
     bool (*may_keep)() = nullptr;
     /// Drop this library's file pages after the start; false: its code is no file mapping
-    /// (text:on).
+    /// (program:text).
     bool drop_file_pages = true;
   };
   /// Stores what start() needs. Allocates nothing.

@@ -15,7 +15,7 @@ for bytes in 16384 65536; do
   [ ! -s err ] || fail "it warns without settings: $(cat err)"
   PRELOADED=$LIB expect_status 0 emulated heap:off ./mixed
   expect_no_match err warning
-  for conf in heap:superpage stats:exit static:on,text:on,stack:on pages:hugetlb,numa:migrate,only-advised:on; do
+  for conf in heap:superpage stats:exit program:static+text+stack pages:hugetlb,numa:migrate,only-advised:on; do
     PRELOADED=$LIB expect_status 0 emulated $conf ./mixed
     diff expected out || fail "another result under $conf"
     expect_match err "$warning"

@@ -10,8 +10,8 @@ LIBDIR=$CROSS/lib
 LIB=$LIBDIR/libsmalloc.so
 # qemu-user keeps a table of all reserved pages: the usual 16 times the machine's memory takes it
 # seconds, at each fork, too.
-# promoter:calls: qemu-user 7.2 aborted when the helper thread began beside other threads.
-RESERVED=reserve:16g,promoter:calls
+# promote:calls: qemu-user 7.2 aborted when the helper thread began beside other threads.
+RESERVED=reserve:16g,promote:calls
 
 for tool in aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user; do
   command -v "${tool%:*}" >/dev/null || skip "no ${tool%:*} (package ${tool#*:}): NOTHING of aarch64 is tested"

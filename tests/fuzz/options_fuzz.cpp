@@ -33,8 +33,7 @@ bool same(const Options &a, const Options &b) {
   return a.heap == b.heap && a.heap_given == b.heap_given && a.pages == b.pages &&
          a.force == b.force && a.budget_bytes == b.budget_bytes &&
          a.budget_percent == b.budget_percent && a.cache_bytes == b.cache_bytes &&
-         a.promote == b.promote && a.walk_near_cycles == b.walk_near_cycles &&
-         a.walk_far_cycles == b.walk_far_cycles && a.reserve_bytes == b.reserve_bytes &&
+         a.promote == b.promote && a.reserve_bytes == b.reserve_bytes &&
          a.stats_at_exit == b.stats_at_exit && a.debug == b.debug &&
          a.abort_on_error == b.abort_on_error && !strcmp(a.sysfs, b.sysfs);
 }
@@ -42,9 +41,8 @@ bool same(const Options &a, const Options &b) {
 void check_in_range(const Options &o) {
   FUZZ_CHECK(o.heap <= HeapStrategy::kMigrate);
   FUZZ_CHECK(o.heap_given || o.heap == Options{}.heap);
-  FUZZ_CHECK(o.pages <= PageBacking::kBase && o.promote <= PromotePolicy::kEager);
+  FUZZ_CHECK(o.pages <= PageBacking::kBase && o.promote <= PromotePolicy::kThread);
   FUZZ_CHECK(o.budget_percent <= 100);
-  FUZZ_CHECK(o.walk_near_cycles <= 100000 && o.walk_far_cycles <= 100000);
   const size_t length = strnlen(o.sysfs, sizeof o.sysfs);
   FUZZ_CHECK(length < sizeof o.sysfs);
 }

@@ -44,7 +44,7 @@ walk() {
   shift 2
   try "$check" env LD_PRELOAD="$preload" SMALLOC_CONF="$conf" "$walker" "$@"
 }
-fast=numa:migrate,numa_source:clock,numa_clock:250,numa_interval:0.5,numa_reserve:8m,numa_log:log
+fast=numa:migrate,numa_source:clock,numa_interval:0.5,numa_reserve:8m,numa_log:log
 most=90 # seconds that a walk waits for its end
 # on NODE: prints the number of pages on it in the last report; word: prints another number of the
 # report.
@@ -54,8 +54,6 @@ word() { awk -v w="$1" '/^pages/ { for (i = 1; i < NF; i++) if ($i == w) v = $(i
 ended() { awk -v k="$1" '$1 == "end" { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) v = a[2] } } END { print v + 0 }' log; }
 # shortest KEY: prints the least value of KEY=VALUE in the log's intervals.
 shortest() { awk -v k="$1" '/^interval=/ { for (i = 1; i <= NF; i++) { split($i, a, "="); if (a[1] == k && (!n++ || a[2] < v)) v = a[2] } } END { print v + 0 }' log; }
-# busiest: prints the most pages moved in one interval.
-busiest() { awk '/^move .*result=done/ { split($4, p, "="); if ((sum[$2] += p[2]) > most) most = sum[$2] } END { print most + 0 }' log; }
 # expect CONDITION...: checks a shell condition, and prints it if it is false.
 expect() {
   if [ "$status" != "${want:-0}" ]; then bad "status $status"; return; fi
@@ -84,24 +82,20 @@ if two; then
   # Each half of a superpage is used by another node: it is split, and half of it moves.
   walk split "$fast" halves thp 4 $most near:1000
   expect '"$(ended splits)" -ge 1' '"$(word near)" -ge 1000' '"$(on 1)" -ge 488' '"$(on 0)" -ge 488'
-  # A page that moved stays for three intervals, whatever node uses it.
-  walk freeze "$fast,numa_policy:paper" wander thp 2 $most - move:3
-  moves=$(awk '/^move/ { if (l[$3] && substr($2, 10) - l[$3] <= 3) early++; l[$3] = substr($2, 10); n++ } END { print n + 0, early + 0 }' log)
-  expect '"${moves#* }" = 0' '"${moves% *}" -ge 3'
   # With too little memory on the target no page moves.
   walk full_target "$fast,numa_reserve:600m" far thp 8 $most - interval=:6
   expect '"$(on 1)" = 0' '"$(ended target_full)" -ge 1'
 
   # Ends of all kinds while pages move: when the first pages have moved, others still move.
   for how in exit:5 _exit:6 abort:134; do
-    walk "ends_by_${how%:*}" "$fast,numa_interval:0.1,numa_rate:8m" "${how%:*}" base 64 $most 1:300
+    walk "ends_by_${how%:*}" "$fast,numa_interval:0.1" "${how%:*}" base 64 $most 1:300
     want=${how#*:}
-    if [ "${how%:*}" = exit ]; then expect '"$(ended pages)" -ge 300' '"$(ended pages)" -lt 16384'; else expect; fi
+    if [ "${how%:*}" = exit ]; then expect '"$(ended pages)" -ge 300'; else expect; fi
     want=0
   done
 
   # Log, replay, static placement: by the command, with addresses that are the same again.
-  try record "$smalloc" numa record -o log --source clock --interval 0.5 --conf numa_clock:250,numa_reserve:8m -- "$walker" far thp 8 $most 1:2048
+  try record "$smalloc" numa record -o log --source clock --interval 0.5 --conf numa_reserve:8m -- "$walker" far thp 8 $most 1:2048
   expect '"$(on 1)" = 2048' '"$(ended superpages)" -ge 4'
   cp log recorded.log
   try replay "$smalloc" numa replay recorded.log -o log --interval 0.5 -- "$walker" far thp 8 $most 1:2048
@@ -126,19 +120,15 @@ if two && long; then
   # Two nodes use everything: half of it may move, for the balance.
   walk mixed "$fast" both thp 8 $most - interval=:6
   expect '"$(ended splits)" = 0' '"$(ended superpages)" -le 4' '"$(ended samples)" -ge 200'
-  walk rate_limit "$fast,numa_rate:2m" far thp 16 $most 1:4096
-  expect '"$(on 1)" = 4096' '"$(ended rate_limited)" -ge 1' '"$(busiest)" = 512'
 
   walk unmapped_meanwhile "$fast,numa_interval:0.1" unmap base 4 $most 1:900
   expect '"$(on 1)" -ge 900'
-  walk thread_storm "$fast,numa_bind:on" storm base 2 $most 1:450
-  expect '"$(on 1)" -ge 450' '"$(ended threads_bound)" -ge 1'
+  walk thread_storm "$fast" storm base 2 $most 1:450
+  expect '"$(on 1)" -ge 450'
   walk forks "$fast" fork base 4 $most 1:900
   expect '"$(on 1)" -ge 900'
   walk executes "$fast" exec far thp 8 $most 1:2048
   expect '"$(on 1)" = 2048'
-  walk stops_threads "$fast,numa_stop:on" far base 4 $most 1:900
-  expect '"$(on 1)" -ge 900' '"$(ended stops)" -ge 1'
   # Stopped and continued: the missed intervals do not follow in a burst.
   walk stopped_process "$fast" stop thp 8 $most 1:2048 interval=:6
   expect '"$(on 1)" = 2048' '"$(ended late)" -ge 1' '"$(shortest ms)" -ge 500'

@@ -9,8 +9,6 @@
  *   walker halves KIND MIB SECONDS    node 0 uses the first half of each 2 MiB, node 1 the second
  *   walker parts KIND MIB SECONDS     each node uses its contiguous share
  *   walker both KIND MIB SECONDS      nodes 0 and 1 use everything alike
- *   walker wander KIND MIB SECONDS    node 1 uses all of it, then 0, then 1 ..., changing every
- * half second
  *   walker unmap base MIB SECONDS     pieces are unmapped and mapped again while a thread uses them
  *   walker storm base MIB SECONDS     as far, and thousands of short threads
  *   walker fork base MIB SECONDS      as far, and a child that uses the memory too; its status must
@@ -122,18 +120,6 @@ static void *walk(void *argument) {
   }
   return NULL;
 }
-static atomic_int turn;
-static void *walk_in_turns(void *argument) {
-  const struct Share *s = argument;
-  go_to(s->node);
-  while (!done)
-    if (turn == s->node)
-      walk_once(s);
-    else
-      sched_yield();
-  return NULL;
-}
-
 static void allocate(const char *kind) {
   const int shared = strcmp(kind, "shared") == 0, huge = strcmp(kind, "hugetlb") == 0;
   if (strcmp(kind, "malloc") == 0) {
@@ -338,7 +324,6 @@ int main(int argc, char **argv) {
   }
 
   pthread_t thread[kMostNodes];
-  void *(*run)(void *) = walk;
   if (strcmp(what, "halves") == 0) {
     for (; threads < 2; threads++)
       share[threads] =
@@ -348,30 +333,23 @@ int main(int argc, char **argv) {
       share[threads] =
           (struct Share){threads, bytes / (size_t)nodes * (size_t)threads, bytes / (size_t)nodes,
                          bytes, bytes / (size_t)nodes * (size_t)threads + 1};
-  } else if (strcmp(what, "both") == 0 || strcmp(what, "wander") == 0) {
+  } else if (strcmp(what, "both") == 0) {
     for (; threads < 2; threads++)
       share[threads] = (struct Share){threads, 0, kPage, kPage, bytes};
-    if (strcmp(what, "wander") == 0)
-      run = walk_in_turns;
   } else if (strcmp(what, "idle") != 0) {
     share[threads++] = (struct Share){nodes - 1, 0, kPage, kPage, bytes};
   }
   if (monitored)
     MONITOR_PHASE(1);
   for (int i = 0; i < threads; i++)
-    if (pthread_create(&thread[i], NULL, run, &share[i]) != 0)
+    if (pthread_create(&thread[i], NULL, walk, &share[i]) != 0)
       fail("pthread_create");
   const double begun = now();
   if (monitored) {
     sleep_for(1);
     MONITOR_PHASE(0);
   }
-  if (strcmp(what, "wander") == 0) {
-    while (now() - begun < seconds && !reached()) {
-      turn = !turn;
-      sleep_for(0.5);
-    }
-  } else if (strcmp(what, "unmap") == 0) {
+  if (strcmp(what, "unmap") == 0) {
     /* A separate part, so that the walker's contents can still be checked. */
     while (now() - begun < seconds && !reached()) {
       char *p = mmap(NULL, 8 * kUnit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -419,9 +397,7 @@ int main(int argc, char **argv) {
     abort();
   if (monitored) {
     MONITOR_PHASE(2);
-    sleep_for(0.5);
-    turn = !turn; /* the wandering user changes */
-    sleep_for(0.5);
+    sleep_for(1);
     MONITOR_PHASE(0);
   }
   done = 1;

@@ -32,7 +32,7 @@ declare -A settings=(
   [migrate]='budget:40m heap:auto,budget:40m,promote:eager,demote:20%'
 )
 if [ "$long" = yes ]; then
-  for mode in "${!settings[@]}"; do settings[$mode]+=' heap:migrate,budget:40m stats:sites abort:true,cache:1m demote:off,promoter:thread'; done
+  for mode in "${!settings[@]}"; do settings[$mode]+=' heap:migrate,budget:40m stats:sites abort:true,cache:1m demote:off,promote:thread'; done
 fi
 for mode in $only; do
   [ -n "${settings[$mode]:-}" ] || fail "$mode: no such mode"

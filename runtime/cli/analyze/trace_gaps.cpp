@@ -87,8 +87,8 @@ void note_chosen_static_data(const Profile &p) {
     return m.mapping.chosen && m.kind == benefit::CategoryKind::kStatic;
   };
   if (std::any_of(p.mappings.begin(), p.mappings.end(), chosen))
-    print_note(
-        "static data is chosen, too, but a directive cannot name it: set SMALLOC_CONF=static:on");
+    print_note("static data is chosen, too, but a directive cannot name it: set "
+               "SMALLOC_CONF=program:static");
 }
 
 } // namespace

@@ -208,14 +208,6 @@ void declare_recording(CLI::App *record, const std::shared_ptr<NumaOptions> &opt
                    "clock, faults or instrumented")
       ->check(CLI::IsMember({"auto", "pmu", "clock", "faults", "instrumented"}).description(""))
       ->type_name("NAME");
-  record
-      ->add_option("--policy", options->live.policy,
-                   "smalloc (default) or paper: move to the dominant node, without further tests")
-      ->check(CLI::IsMember({"smalloc", "paper"}).description(""))
-      ->type_name("NAME");
-  record->add_flag("--bind", options->live.bind, "Bind threads to nodes, round robin");
-  record->add_flag("--stop-threads", options->live.stop,
-                   "Stop the program's threads while pages move");
 }
 
 std::function<int()> declare_numa(CLI::App &app) {

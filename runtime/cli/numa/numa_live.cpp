@@ -50,12 +50,10 @@ void numa_run(const NumaRunOptions &o) {
       throw Failure{"cannot read the log", o.from, error_text(errno),
                     "smalloc numa record -o " + o.from + " -- ./app", kFailed};
     check_log(o.from);
-    add(o.place ? "numa_place" : "numa_replay", path);
+    add("numa_replay", path);
+    add("numa", o.place ? "place" : "");
   }
   add("numa_source", o.source);
-  add("numa_policy", o.policy);
-  add("numa_bind", o.bind ? "on" : "");
-  add("numa_stop", o.stop ? "on" : "");
   if (!o.conf.empty())
     conf += "," + o.conf;
   const int before = personality(0xffffffff);

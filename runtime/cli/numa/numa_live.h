@@ -12,9 +12,8 @@ struct NumaRunOptions {
   std::string from;                        ///< log to replay; empty: count and migrate
   bool place = false;                      ///< true: place pages from the start, instead of
                                            ///< interval by interval
-  std::string source, policy, conf;
+  std::string source, conf;
   double interval_seconds = 5;
-  bool bind = false, stop = false;
 };
 
 /// Runs `smalloc run` with the command after "--" in place of this process. Returns only by

@@ -25,10 +25,10 @@ const std::vector<StudySetup> kSetups = {
     {"hugetlb", "heap:superpage,pages:hugetlb", true, false},
     {"64k", "heap:superpage,pages:mthp", true, false},
     {"1g", "heap:superpage,pages:1g", true, false},
-    {"static", "heap:superpage,pages:base,static:on", true, false},
-    {"text", "heap:superpage,pages:base,text:on", true, false},
-    {"stack", "heap:superpage,pages:base,stack:on", true, false},
-    {"all", "heap:superpage,pages:thp,static:on,text:on,stack:on", true, false},
+    {"static", "heap:superpage,pages:base,program:static", true, false},
+    {"text", "heap:superpage,pages:base,program:text", true, false},
+    {"stack", "heap:superpage,pages:base,program:stack", true, false},
+    {"all", "heap:superpage,pages:thp,program:static+text+stack", true, false},
     {"program", "", false, false},
 };
 

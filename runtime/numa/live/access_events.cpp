@@ -45,9 +45,9 @@ uint64_t event_term(const char *text, const char *term) {
 
 } // namespace
 
-uint32_t clock_stands_for(unsigned clock_us, double local_ns) {
+uint32_t clock_stands_for(double local_ns) {
   constexpr double kWaiting = 0.25;
-  const double n = clock_us * 1000.0 * kWaiting / (local_ns > 0 ? local_ns : 1);
+  const double n = static_cast<double>(kClockNs) * kWaiting / (local_ns > 0 ? local_ns : 1);
   return n < 1 ? 1 : static_cast<uint32_t>(n);
 }
 
@@ -140,7 +140,7 @@ bool AccessSources::open_clock(const Topology &topology) {
   why_ = memory->open(config_.code);
   error_ = 0;
   perf_event_attr a =
-      event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, uint64_t{config_.clock_us} * 1000,
+      event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, kClockNs,
             PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER);
   a.sample_regs_user = kRegisterMask;
   if (why_ || !open_rings(a, topology)) {
@@ -151,7 +151,7 @@ bool AccessSources::open_clock(const Topology &topology) {
   double local = 0;
   for (unsigned n = 0; n < topology.nodes; n++)
     local = local > topology.latency(n, n) ? local : topology.latency(n, n);
-  stands_for_ = clock_stands_for(config_.clock_us, local);
+  stands_for_ = clock_stands_for(local);
   return true;
 }
 

@@ -39,16 +39,18 @@ struct Touch {
   uint32_t cpu;
 };
 
+/// Processor time of a thread between two samples of the clock. A sample costs about 2 us.
+inline constexpr uint64_t kClockNs = 1000000;
 /// Returns the accesses that one sample of the clock stands for: accesses that left the caches, in
 /// a quarter of the time that passed, at the latency of local memory. The guess is low on purpose:
 /// a program that waits for memory less than that has little to gain.
-uint32_t clock_stands_for(unsigned clock_us, double local_ns);
+uint32_t clock_stands_for(double local_ns);
 
 class AccessSources {
 public:
   struct Config {
     CountSource wanted = CountSource::kAuto;
-    unsigned sample_period = 1024, clock_us = 1000;
+    unsigned sample_period = 1024;
     /// True: everything is opened, loaded and mapped as usual, but nothing counts. A replay has to
     /// look like the run that it repeats, down to the addresses.
     bool idle = false;

@@ -10,7 +10,6 @@
 #include "runtime/collector/image_names.h"
 #include "runtime/numa/live/migrator.h"
 #include "runtime/numa/live/pages.h"
-#include "runtime/numa/live/threads.h"
 #include "smalloc/base/clock.h"
 #include "smalloc/base/file_name.h"
 #include "smalloc/files/start_stderr.h"
@@ -30,9 +29,8 @@ namespace smalloc::numa {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-/// Longest rest of the profiler. A ring of the clock source holds 390 samples (of a millisecond
-/// each, unless numa_clock is shorter).
-constexpr uint64_t kMostTickNs = 200 * kMillisecond, kClocksATick = 200;
+/// Rest of the profiler. A ring of the clock source holds the samples of 390 ms.
+constexpr uint64_t kTickNs = 200 * kMillisecond;
 /// Interval while a placement waits for its pages to appear.
 constexpr uint64_t kPlaceNs = 50 * kMillisecond;
 /// Longest wait of an ending program for the batch that is under way.
@@ -85,6 +83,7 @@ struct Live {
   pid_t process = 0;
   bool wants_summary = false;
   bool repeats = false; ///< makes the moves of a log; nothing is counted
+  bool places() const { return options.mode == NumaMode::kPlace; }
   alignas(Migrator) char migrator_memory[sizeof(Migrator)];
 };
 Live *g_live;
@@ -98,12 +97,9 @@ void warn(const char *item, const char *why) {
 
 void *run_profiler(void *) {
   Live &live = *g_live;
-  constexpr uint64_t kNothingToCountNs = 1000 * kMostTickNs;
+  constexpr uint64_t kNothingToCountNs = 1000 * kTickNs;
   live.sources.ignore_thread(static_cast<uint32_t>(gettid()));
-  leave_alone(gettid());
-  const uint64_t tick_ns = live.repeats
-                               ? kNothingToCountNs
-                               : min_of(kMostTickNs, kClocksATick * live.options.clock_us * 1000);
+  const uint64_t tick_ns = live.repeats ? kNothingToCountNs : kTickNs;
   do
     live.migrator->profile();
   while (live.sleeper.sleep_until(kKernelMover.now_ns() + tick_ns));
@@ -113,11 +109,10 @@ void *run_profiler(void *) {
 void *run_migrator(void *) {
   Live &live = *g_live;
   live.sources.ignore_thread(static_cast<uint32_t>(gettid()));
-  leave_alone(gettid());
   uint64_t begun = kKernelMover.now_ns();
   const uint64_t interval_ns = live.options.interval_ms * kMillisecond;
   for (;;) {
-    const bool places = *live.options.place && !live.migrator->placed();
+    const bool places = live.places() && !live.migrator->placed();
     // The sleep is counted from now, not from when the interval should have begun: after SIGCONT
     // one interval ends, not all that were slept through.
     if (!live.sleeper.sleep_until(begun + (places ? kPlaceNs : interval_ns)))
@@ -186,7 +181,7 @@ void open_log(Live &live) {
   }
   TextBuffer<1024> t;
   t.put(kLogHeader).put(" pid=").number(static_cast<uint64_t>(getpid())).put(" source=");
-  t.put(*live.options.replay ? "replay" : *live.options.place ? "place" : live.sources.name());
+  t.put(live.places() ? "place" : live.repeats ? "replay" : live.sources.name());
   t.put(" stands_for=").number(live.sources.stands_for()).put(" interval_ms=");
   t.number(live.options.interval_ms).put(" nodes=");
   for (unsigned n = 0; n < live.topology.nodes; n++)
@@ -219,7 +214,6 @@ void open_sources(Live &live, const char *sysfs) {
   AccessSources::Config config;
   config.wanted = live.options.source;
   config.sample_period = live.options.sample_period;
-  config.clock_us = live.options.clock_us;
   config.sysfs = sysfs;
   config.idle = live.repeats;
   if (live.repeats) {
@@ -258,11 +252,13 @@ __attribute__((constructor(102))) void start() {
     return;
   remember_start_stderr();
   parse_live_options(Text(conf), options);
-  if (options.mode != NumaMode::kMigrate)
+  if (options.mode < NumaMode::kMigrate)
     return;
+  if (options.mode == NumaMode::kPlace && !*options.replay)
+    return warn("place", "numa_replay names no log; nothing is placed");
   static char sysfs[256] = "/sys";
   trace::find_conf_key(conf, "sysfs", sysfs, sizeof sysfs);
-  if (*options.log || *options.replay || *options.place)
+  if (*options.log || *options.replay)
     keep_together();
   void *memory = map_pages(sizeof(Live));
   if (!memory)
@@ -271,7 +267,7 @@ __attribute__((constructor(102))) void start() {
   live.options = options;
   live.process = getpid();
   live.wants_summary = stats_at_exit(conf);
-  live.repeats = *options.replay || *options.place;
+  live.repeats = *options.replay;
   const char *why = nullptr;
   if (!read_nodes(read_system_file, sysfs, live.topology))
     why = "the kernel has no NUMA support; nothing migrates";
@@ -283,12 +279,10 @@ __attribute__((constructor(102))) void start() {
     return;
   }
   if (live.repeats) {
-    const bool places = *options.place;
-    const char *path = places ? options.place : options.replay;
-    why = live.replay.load(path,
-                           places ? MigrationReplay::Kind::kPlace : MigrationReplay::Kind::kReplay);
+    why = live.replay.load(options.replay, live.places() ? MigrationReplay::Kind::kPlace
+                                                         : MigrationReplay::Kind::kReplay);
     if (why)
-      warn(path, why);
+      warn(options.replay, why);
   }
   open_sources(live, sysfs);
   Migrator::Hooks hooks;

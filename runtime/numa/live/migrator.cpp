@@ -4,7 +4,6 @@
 // kLookAgain intervals, moves what the policy plans, and writes the log.
 #include "runtime/numa/live/migrator.h"
 #include "runtime/numa/live/pages.h"
-#include "runtime/numa/live/threads.h"
 #include "smalloc/base/numbers.h"
 
 #include <stdio.h>
@@ -35,12 +34,9 @@ private:
 Migrator *Migrator::running_;
 
 PolicyOptions Migrator::policy_options(const LiveOptions &o, uint32_t stands_for) {
-  PolicyOptions p = o.paper_policy ? PolicyOptions::paper() : PolicyOptions();
+  PolicyOptions p;
   p.sample_period = stands_for;
-  p.neighbours = !o.paper_policy;
-  p.most_pages_per_interval = o.rate_bytes / kBasePageBytes;
-  if (o.rate_bytes && p.most_pages_per_interval == 0)
-    p.most_pages_per_interval = 1;
+  p.neighbours = true;
   p.reserve_bytes = o.reserve_bytes;
   return p;
 }
@@ -126,8 +122,6 @@ void Migrator::look_at_units() {
 
 void Migrator::interval(uint64_t took_ns) {
   const uint64_t expected_ns = uint64_t{options_.interval_ms} * 1000000;
-  if (options_.bind_threads)
-    counters_.threads_bound += bind_new_threads(topology_, hooks_.procfs);
   Guard guard(lock_);
   running_ = this;
   counters_.intervals++;
@@ -144,9 +138,6 @@ void Migrator::interval(uint64_t took_ns) {
       policy_.set_sample_period(sources_->stands_for());
     look_at_units();
     planned = policy_.plan(profile_.units(), profile_.count(), plan_, kPlanCapacity);
-    const bool stopped = planned && options_.stop_threads;
-    if (stopped)
-      (stop_other_threads(hooks_.procfs) ? counters_.stops : counters_.stop_failures)++;
     if (!log_ || !log_->on())
       done = mover_.carry_out(policy_, plan_, planned, &stop_);
     else // batch by batch, to see which moves were done
@@ -157,8 +148,6 @@ void Migrator::interval(uint64_t took_ns) {
           log_move(plan_[i], plan_[i].unit->page[plan_[i].page].home() == plan_[i].to);
         at += piece;
       }
-    if (stopped)
-      resume_other_threads();
     const size_t count = profile_.count(); // units that came meanwhile belong to the next interval
     policy_.next_interval(profile_.units(), count);
     profile_.forget_idle(policy_);
@@ -226,11 +215,7 @@ void Migrator::end() {
   put("not_worth", p.not_worth);
   put("unbalanced", p.unbalanced);
   put("target_full", p.target_full);
-  put("rate_limited", p.rate_limited);
   put("mixed_left", p.mixed_left);
-  put("threads_bound", counters_.threads_bound);
-  put("stops", counters_.stops);
-  put("stop_failures", counters_.stop_failures);
   const MigrationReplay::Counters r = replay_ ? replay_->counters() : MigrationReplay::Counters();
   put("replay_moves", r.moves);
   put("replay_done", r.done);

@@ -21,7 +21,6 @@ namespace smalloc::numa {
 struct MigratorCounters {
   uint64_t samples = 0, nowhere = 0; ///< nowhere: from processors of no node
   uint64_t intervals = 0, late = 0;  ///< late: took twice their time, since the process was stopped
-  uint64_t threads_bound = 0, stops = 0, stop_failures = 0;
   uint64_t by_node[kMaxNodes] = {};
 };
 

@@ -83,8 +83,8 @@ enum smalloc_machine_source { SMALLOC_MACHINE_PRESET = 0, SMALLOC_MACHINE_FILE =
  * CONTEXT: not an allocation itself but a call of a function that returns fresh memory
  * (xmalloc). Its cell is passed down to the allocation inside, if the linked image has that
  * function's other entry (see smalloc_wrapper).
- * STATIC: no call but a variable of the program, `function` its name; static:on puts all of them
- * on superpages.
+ * STATIC: no call but a variable of the program, `function` its name; program:static puts all of
+ * them on superpages.
  * MANY: undecided, and many objects may live at a time: once decided, it is SMALL.
  * CHASED: some loop goes through its objects by the pointers in them, whatever its pattern.
  * PARTITIONED: parallel loops with a static schedule divide it among threads, by its leading

@@ -82,7 +82,7 @@ one, three = map(int, sys.argv[1:])
 sys.exit(not (one > 0 and three > one))
 PY
 # A program that reads the trace's run record also gets the faults of the children.
-expect_status 0 env SMALLOC_CONF=validate:on,promoter:calls XDG_STATE_HOME="$PWD/state" LD_PRELOAD="$SMALLOC_BUILD/lib/libsmalloc.so" ./family
+expect_status 0 env SMALLOC_CONF=validate:on,promote:calls XDG_STATE_HOME="$PWD/state" LD_PRELOAD="$SMALLOC_BUILD/lib/libsmalloc.so" ./family
 python3 - state/smalloc/runs/*.jsonl <<'PY' || fail "$(cat state/smalloc/runs/*.jsonl)"
 import json, sys
 run = [json.loads(line) for line in open(sys.argv[1]) if line.strip()][-1]

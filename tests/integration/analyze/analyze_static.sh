@@ -37,7 +37,7 @@ analyze() { # ARGUMENT...: of the program
 }
 analyze
 json_is out 'd["mappings"][0]["category"]["kind"] == "static"'
-expect_match err 'static data is chosen, too, but a directive cannot name it: set SMALLOC_CONF=static:on'
+expect_match err 'static data is chosen, too, but a directive cannot name it: set SMALLOC_CONF=program:static'
 if [ "$(header saved_ms)" != 0 ] || [ "$(header faults_saved)" != 0 ]; then
   fail "the directives promise what static data saves: $(head -n 1 app.directives)"
 fi
@@ -45,7 +45,7 @@ expect_match err "next: smalloc apply --directives app.directives -- '$tmp/my pr
 # With the heap table instead, the file promises its saving.
 analyze heap
 json_is out 'd["mappings"][0]["category"]["function"] == "make_heap"'
-expect_no_match err 'static:on'
+expect_no_match err 'program:static'
 [ "$(header saved_ms)" -ge 1 ] || fail "nothing is promised: $(head -n 1 app.directives)"
 cp "my programs/app" here
 expect_status 0 "$SMALLOC" record -q --rate 1 -o here.trace -- ./here heap

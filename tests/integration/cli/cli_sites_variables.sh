@@ -23,14 +23,14 @@ int main(void) {
 C
 quietly "$CLANG" -O2 -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 t.c -o program
 expect_status 0 ./program
-expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF=static:on ./program
+expect_status 0 env LD_PRELOAD="$LIB" SMALLOC_CONF=program:static ./program
 expect_status 0 "$SMALLOC" sites --json program
 python3 - <<'PY'
 import json
 sites = {s["function"]: s for s in json.load(open("out"))["sites"]}
 assert set(sites) == {"table", "pick"}, sites
 assert sites["table"]["decision"] == "superpage" and sites["table"]["pattern"] == "scattered", sites
-assert sites["table"]["callee"] == "static" and not sites["table"]["rewritten"] and "static:on" in sites["table"]["why"], sites
+assert sites["table"]["callee"] == "static" and not sites["table"]["rewritten"] and "program:static" in sites["table"]["why"], sites
 assert sites["table"]["size_bytes"] == 8 << 22 and sites["table"]["element_bytes"] == 8, sites
 assert sites["pick"]["decision"] == "base", sites
 PY

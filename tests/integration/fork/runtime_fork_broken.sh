@@ -86,7 +86,7 @@ check 80 ./planned 1
 SMALLOC_CONF+=,heap:superpage
 check 80 env LD_PRELOAD="$LIB" ./plain 1
 check 60 env LD_PRELOAD="$LIB" ./plain 2
-check 120 env LD_PRELOAD="$LIB" SMALLOC_CONF="$SMALLOC_CONF,promoter:calls" ./plain 3 calls
+check 120 env LD_PRELOAD="$LIB" SMALLOC_CONF="$SMALLOC_CONF,promote:calls" ./plain 3 calls
 # Superpages that stay broken do not count as superpages.
 cat >left.c <<'C'
 #include <stdlib.h>

@@ -12,19 +12,19 @@ expect_match err "'nonsense:1' is not a known key"
 expect_match err "'heap:all' has a value that is not understood: heap is auto, off, superpage, migrate or guest; the default is taken"
 # For each key: one line that names the key, its value and the valid values; the program runs with
 # the default.
-for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-advised:2 cache:64q promote:now demote:often walk_near:many \
-  walk_far:1000000 reserve:1m reserve:900t stats:often rate:0 rate:2 rate:x samples:0 samples:x samples:1048577 debug:2 abort:never static:maybe text:2 stats_file: stats_file:s.%q sysfs:; do
+for bad in heap pages:4k force:perhaps budget:0 budget:101% budget:100t only-advised:2 cache:64q promote:now demote:often \
+  promote:callers reserve:1m reserve:900t stats:often rate:0 rate:2 rate:x samples:0 samples:x samples:1048577 debug:2 abort:never program:maybe program:texts stats_file: stats_file:s.%q sysfs:; do
   [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
   expect_match err "'$bad' has a value that is not understood: ${bad%%:*} is .*; the default is taken"
 done
 [ "$(warnings haep:off)" = 1 ] || fail "a misspelt key"
 expect_match err "did you mean heap:\\?"
-for bad in numa:yes numa_interval:0 numa_source:tlb numa_sample:0 numa_rate:1q numa_bind:perhaps; do
+for bad in numa:yes numa_interval:0 numa_source:tlb numa_sample:0 numa_reserve:1q; do
   [ "$(warnings "$bad")" = 1 ] || fail "$bad: not one line: $(cat err)"
   expect_match err "'$bad' has a value that is not understood: ${bad%%:*} is .*; the default is taken"
 done
 [ "$(warnings numa:hints)" = 0 ] || fail "numa:hints warns: $(cat err)"
-[ "$(warnings numa:off,text:off,static:off)" = 0 ] || fail "switching off what is not there warns"
+[ "$(warnings numa:off,program:off)" = 0 ] || fail "switching off what is not there warns"
 [ "$(warnings a:1,b:2,,c)" = 3 ] || fail "three unknown keys"
 # Only the collector records. If it is missing, or loaded under another name, one line says so, and
 # there is no other message about the trace.

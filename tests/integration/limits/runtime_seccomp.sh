@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
       char *p = (char *)malloc(80 * MIB);
       memset(p, 1, 20 * MIB);
       struct dirent **tasks;
-      if (strstr(getenv("SMALLOC_CONF"), "promoter:thread") && scandir("/proc/self/task", &tasks, NULL, NULL) < 4) return 3;
+      if (strstr(getenv("SMALLOC_CONF"), "promote:thread") && scandir("/proc/self/task", &tasks, NULL, NULL) < 4) return 3;
       if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program)) return 77;
       const clock_t end = clock() + CLOCKS_PER_SEC / 5; /* the helper thread notices a slow fill */
       for (size_t i = 20 * MIB; i < 80 * MIB && clock() < end; i += 4096) {
@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
   _exit(0);
 }
 E
-confs="heap:auto heap:superpage heap:guest heap:migrate heap:auto,pages:hugetlb heap:superpage,pages:1g heap:auto,pages:base heap:auto,promoter:thread heap:superpage,budget:50% heap:auto,cache:0"
+confs="heap:auto heap:superpage heap:guest heap:migrate heap:auto,pages:hugetlb heap:superpage,pages:1g heap:auto,pages:base heap:auto,promote:thread heap:superpage,budget:50% heap:auto,cache:0"
 for conf in $confs; do
   for how in "0 one" "3 one" "0 all"; do
     status=0

@@ -134,7 +134,7 @@ cat /sys/devices/system/node/online >/dev/null 2>&1 || true
   done
 } >hints
 for conf in heap:auto,directives:hints heap:superpage,directives:hints,sysfs:$tmp/sys heap:guest,directives:hints,sysfs:$tmp/sys heap:auto heap:guest heap:superpage heap:migrate heap:superpage,pages:hugetlb heap:auto,pages:1g heap:superpage,budget:50% \
-  heap:superpage,budget:20m heap:auto,debug:on heap:superpage,stats:exit,validate:on heap:auto,promoter:thread; do
+  heap:superpage,budget:20m heap:auto,debug:on heap:superpage,stats:exit,validate:on heap:auto,promote:thread; do
   echo "== $conf"
   SMALLOC_CONF=populate:always,$conf LD_PRELOAD=$LIB ./t "${MOST:-4096}" 2>err || bad=$conf
 done

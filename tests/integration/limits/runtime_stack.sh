@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# stack:on extends the main thread's stack where there is room, which takes a page of memory. If a
+# program:stack extends the main thread's stack where there is room, which takes a page of memory. If a
 # limit of address space leaves no room, the stack stays unchanged.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
@@ -22,8 +22,8 @@ int main(void) {
   return 0;
 }
 E
-(ulimit -s 262144 && SMALLOC_CONF=stack:on ours ./t >out 2>err) || fail "status $?: $(cat err)"
+(ulimit -s 262144 && SMALLOC_CONF=program:stack ours ./t >out 2>err) || fail "status $?: $(cat err)"
 [ ! -s err ] || fail "$(cat err)"
 [ "$(cut -d' ' -f1 out)" -lt 20000 ] || fail "the stack takes memory before it is used: $(cat out)"
-(ulimit -s unlimited && ulimit -v 150000 && SMALLOC_CONF=stack:on ours ./t >out 2>err) || fail "under a limit of address space: status $?"
-expect_match err 'smalloc: warning: .*stack:on.*superpages refused, the last time: Cannot allocate memory'
+(ulimit -s unlimited && ulimit -v 150000 && SMALLOC_CONF=program:stack ours ./t >out 2>err) || fail "under a limit of address space: status $?"
+expect_match err 'smalloc: warning: program: .*superpages refused, the last time: Cannot allocate memory'

@@ -124,5 +124,5 @@ expect_status 0 "$SMALLOC" study --pages base -r 1 --interval 3600 -- true
 expect_match out '^true +base .* - *$'
 expect_match out '^-: the command ended before the first sample of its memory'
 # "auto" is the behaviour of smalloc run; the user's own settings stay.
-expect_status 0 env SMALLOC_CONF=promoter:calls "$SMALLOC" study --pages auto -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
-grep -qx 'promoter:calls,heap:auto' conf || fail "settings of auto: $(cat conf)"
+expect_status 0 env SMALLOC_CONF=promote:calls "$SMALLOC" study --pages auto -r 1 -- sh -c 'echo "$SMALLOC_CONF" >conf'
+grep -qx 'promote:calls,heap:auto' conf || fail "settings of auto: $(cat conf)"

@@ -18,7 +18,7 @@ if [ "$nodes" = 1 ]; then
 fi
 
 . "$SMALLOC_SOURCE/tests/integration/fixtures/two_nodes.bash"
-conf="sysfs:$tmp/sys,numa_interval:0.5,numa_clock:500,stats:exit"
+conf="sysfs:$tmp/sys,numa_interval:0.5,stats:exit"
 expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_log:log" -- "$walker" far base 2 3
 expect_match out ' wrong 0$'
 expect_match log '^# smalloc.numa.log/1 pid=[0-9]+ source=(pmu|clock|faults|none|instrumented) stands_for=[0-9]+ interval_ms=500 nodes=0,1 '
@@ -43,22 +43,13 @@ expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" fork b
 expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" exec far base 2 1
 expect_status 6 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" _exit base 2 0.6
 expect_status 134 sh -c '"$@"; exit $?' sh "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" abort base 2 0.6
-expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf,numa_bind:on,numa_stop:on" -- "$walker" storm base 2 2
+expect_status 0 "$SMALLOC" run --numa migrate --conf "$conf" -- "$walker" storm base 2 2
 expect_status 0 env SMALLOC_CONF="numa:migrate,$conf" LD_PRELOAD="$PRELOAD" sh -c 'ls / | sort | wc -l'
-
-# Threads are bound, and stopped while pages move, only if a setting requests it.
-expect_status 0 "$SMALLOC" numa record -q --bind --stop-threads -o log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" storm base 2 2
-expect_match out ' wrong 0$'
-[ "$(ended threads_bound)" -ge 2 ] || fail "no thread was bound"
-[ "$(ended not_allowed)" = 0 ] || [ "$(ended stops)" -ge 1 ] || fail "pages were asked to move while threads ran"
-[ "$(ended stop_failures)" = 0 ] || fail "threads did not stop"
-expect_status 0 "$SMALLOC" numa record -q -o log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" storm base 2 1
-[ "$(ended threads_bound)$(ended stops)" = 00 ] || fail "threads were bound or stopped unasked"
 
 # record and replay: the program's memory lies on the same nodes, although a replay counts nothing.
 # Errors are reported.
 lies_at() { sed -n 's/.* at \(0x[0-9a-f]*\) wrong 0$/\1/p;q' out; }
-expect_status 0 "$SMALLOC" numa record -o r.log --interval 0.5 --conf "sysfs:$tmp/sys,numa_clock:500" -- "$walker" far base 2 1
+expect_status 0 "$SMALLOC" numa record -o r.log --interval 0.5 --conf "sysfs:$tmp/sys" -- "$walker" far base 2 1
 expect_match r.log '^end '
 at=$(lies_at)
 for static in "" --static; do

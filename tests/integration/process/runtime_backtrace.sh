@@ -81,10 +81,10 @@ C
 "$CLANG" -O2 -g -w -fplugin="$PLUGIN" -fplugin-arg-smalloc-rewrite=all t.c -o t "${LINK_LIBRARY[@]}"
 bytes=$(nm -S t | awk '$4 == "main" {print strtonum("0x" $2)}' 2>/dev/null || true)
 [ -n "$bytes" ] && [ "$bytes" != 0 ] || bytes=$((0x$(nm -S t | sed -n 's/^[0-9a-f]* \([0-9a-f]*\) . main$/\1/p')))
-# promoter:calls: a thread that starts under the trap flag inherits it, and the helper thread runs no
+# promote:calls: a thread that starts under the trap flag inherits it, and the helper thread runs no
 # handler of the program.
 for conf in heap:superpage heap:auto heap:guest heap:superpage,debug:on; do
-  SMALLOC_CONF=populate:always,promoter:calls,$conf expect_status 0 ./t "$bytes"
+  SMALLOC_CONF=populate:always,promote:calls,$conf expect_status 0 ./t "$bytes"
   cat out
 done
 command -v gdb >/dev/null || { echo "no gdb: its backtrace was not looked at"; exit 0; }

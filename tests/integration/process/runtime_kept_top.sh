@@ -73,7 +73,7 @@ run() { # CONF HOW
 run cache:64m none
 [ "$(field faults)" -lt 60 ] || fail "$(field faults) faults for rows used again"
 peak=$(field peak)
-run cache:0,promoter:thread none # the helper thread runs, too
+run cache:0,promote:thread none # the helper thread runs, too
 [ "$(field faults)" -gt 150 ] || fail "$(field faults) faults with cache:0: the test shows nothing"
 for how in idle less fork; do
   run cache:64m $how

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# static:on and text:on put static arrays and code on superpages. Contents, addresses, stack traces
+# program:static and program:text put static arrays and code on superpages. Contents, addresses, stack traces
 # and exceptions stay the same. No memory is ever both writable and executable. Without the keys
 # nothing changes. A kernel without support is reported.
 . "$(dirname "$0")/../support/lib.sh"
@@ -55,30 +55,30 @@ try() { # CONF STATIC TEXT
   expect_match out '^done$'
 }
 [ "$(thp_mode)" = always ] || try "" 0 0
-try static:on 1 0
-[ ! -s err ] || fail "static:on prints"
-try text:on 0 1
-[ ! -s err ] || fail "text:on prints"
-try static:on,text:on,stats:exit 1 1
+try program:static 1 0
+[ ! -s err ] || fail "program:static prints"
+try program:text 0 1
+[ ! -s err ] || fail "program:text prints"
+try program:static+text,stats:exit 1 1
 expect_no_match err 'warning'
-SMALLOC_CONF=static:on,text:on,stats:json,stats_file:$PWD/s.json expect_status 0 ours ./t 1 1
+SMALLOC_CONF=program:static+text,stats:json,stats_file:$PWD/s.json expect_status 0 ours ./t 1 1
 expect_match s.json '"static_superpages":1[0-9]'
 expect_match s.json '"text_superpages":[45]'
 # The budget limits both together.
-SMALLOC_CONF=static:on,text:on,budget:4m,stats:json,stats_file:$PWD/b.json ours ./t 0 0 >out 2>err || true
+SMALLOC_CONF=program:static+text,budget:4m,stats:json,stats_file:$PWD/b.json ours ./t 0 0 >out 2>err || true
 python3 -c 'import json; c = json.load(open("b.json"))["counters"]; assert 0 < c["static_superpages"] + c["text_superpages"] <= 2, c' || fail "beyond the budget"
 # Programs with small data and code are left unchanged, without a message.
-SMALLOC_CONF=static:on,text:on expect_status 0 ours /bin/true
+SMALLOC_CONF=program:static+text expect_status 0 ours /bin/true
 [ ! -s err ] || fail "prints about a small program"
 # Never writable and executable, at any moment.
 if strace -o /dev/null true 2>/dev/null; then
-  SMALLOC_CONF=static:on,text:on LD_PRELOAD=$LIB strace -f -o trace -e trace=mmap,mprotect,pkey_mprotect,mremap ./t 1 1 >/dev/null
+  SMALLOC_CONF=program:static+text LD_PRELOAD=$LIB strace -f -o trace -e trace=mmap,mprotect,pkey_mprotect,mremap ./t 1 1 >/dev/null
   expect_no_match trace 'PROT_WRITE\|PROT_EXEC'
   expect_match trace 'mremap'
 fi
 # A kernel without THP: one line, and the program runs.
 mkdir -p sys/kernel/mm/transparent_hugepage
 echo 'always madvise [never]' >sys/kernel/mm/transparent_hugepage/enabled
-SMALLOC_CONF=static:on,text:on,sysfs:$PWD/sys ours ./t 0 0 >out 2>err || fail "the program fails"
+SMALLOC_CONF=program:static+text,sysfs:$PWD/sys ours ./t 0 0 >out 2>err || fail "the program fails"
 [ "$(wc -l <err)" = 1 ] || fail "not one line: $(cat err)"
-expect_match err '^smalloc: warning: static:on, text:on: transparent huge pages are switched off \(echo madvise'
+expect_match err '^smalloc: warning: program: transparent huge pages are switched off \(echo madvise'

@@ -130,7 +130,7 @@ build plain
 build program -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4
 build untold -fplugin="$PLUGIN" -fplugin-arg-smalloc-machine=zen4 -fplugin-arg-smalloc-first-touch=off
 # Excludes the helper thread, and the present cost of superpages on this machine.
-export SMALLOC_CONF=promoter:calls,populate:always
+export SMALLOC_CONF=promote:calls,populate:always
 faults() { # program arguments...
   env LD_PRELOAD="$LIB" "./$1" "${@:2}" >got 2>err || fail "$*: status $?"
   env -u SMALLOC_CONF ./plain "${@:2}" >want 2>/dev/null

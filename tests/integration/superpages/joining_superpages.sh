@@ -52,7 +52,7 @@ run() {
 for bytes in 1100 9000 40004 786432; do
   ./plain $bytes >want 2>err
   read -r plain_faults plain_mib <err
-  run promoter:calls $bytes
+  run promote:calls $bytes
   echo "rows of $bytes bytes: $faults page faults, $mib MiB; plain $plain_faults, $plain_mib MiB"
   [ "$mib" -le $((plain_mib + plain_mib / 50 + 6)) ] || fail "rows of $bytes bytes take $mib MiB"
   [ "$faults" -le $((plain_faults / 6)) ] || fail "rows of $bytes bytes: $faults page faults"
@@ -64,6 +64,6 @@ for bytes in 1100 9000 40004 786432; do
 done
 ./plain 9000 thread >want 2>err
 read -r plain_faults plain_mib <err
-run promoter:calls 9000 thread
+run promote:calls 9000 thread
 echo "rows of a thread: $faults page faults, $mib MiB; plain $plain_faults, $plain_mib MiB"
 [ "$faults" -le $((plain_faults / 4)) ] || fail "rows of a thread: $faults page faults"

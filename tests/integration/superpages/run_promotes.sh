@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A program without the plugin that never allocates again still gets superpages under `smalloc run`,
 # from a helper thread. The thread ends when nothing is left to do. Its children have no such
-# thread, and with promoter:calls the process has none.
+# thread, and with promote:calls the process has none.
 . "$(dirname "$0")/../support/lib.sh"
 . "$SMALLOC_SOURCE/tests/integration/support/runtime_build.inc"
 need_thp
@@ -65,12 +65,12 @@ C
 "$CLANG" -O2 walk.c -o walk
 expect_status 0 timeout 300 "$SMALLOC" run -- ./walk
 expect_match out '^huge 1 threads 2 after 1 child 0$'
-expect_status 0 timeout 100 env SMALLOC_CONF=promoter:calls "$SMALLOC" run -- ./walk calls
+expect_status 0 timeout 100 env SMALLOC_CONF=promote:calls "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
 
 # The same if everything is requested on superpages: a part that the budget refuses at first touch
 # is promoted by the thread.
-expect_status 0 timeout 300 env SMALLOC_CONF=promoter:thread "$SMALLOC" run --heap superpage --budget 44m -- ./walk
+expect_status 0 timeout 300 env SMALLOC_CONF=promote:thread "$SMALLOC" run --heap superpage --budget 44m -- ./walk
 expect_match out '^huge 1 threads 2 '
 
 # A system without a free thread: the program's calls continue, and its errno stays.
@@ -81,7 +81,7 @@ int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), vo
 int clone(int (*f)(void *), void *stack, int flags, void *p, ...) { errno = EAGAIN; return -1; }
 C
 "${CC:-cc}" -shared -fPIC -O1 -w refuse.c -o refuse.so
-expect_status 0 timeout 100 env LD_PRELOAD="$tmp/refuse.so" SMALLOC_CONF=populate:always,promoter:thread "$SMALLOC" run -- ./walk calls
+expect_status 0 timeout 100 env LD_PRELOAD="$tmp/refuse.so" SMALLOC_CONF=populate:always,promote:thread "$SMALLOC" run -- ./walk calls
 expect_match out '^huge [01] threads 1 after 1 child 0$'
 
 # A sleeping program with pending work is not woken repeatedly.

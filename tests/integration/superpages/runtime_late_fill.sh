@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Rows that are all requested before the program fills the first lie on base pages at first: they
 # may stay empty. The helper thread follows the fill and gives superpages ahead of it. Without the
-# thread (promoter:calls) there are none. If the program frees all rows and requests as many again,
+# thread (promote:calls) there are none. If the program frees all rows and requests as many again,
 # they need no thread. They lie in malloc's heap (40,000 bytes) or in size classes (3,500). Arrays of
 # 7.6 MB get superpages ahead of the fill, too.
 . "$(dirname "$0")/../support/lib.sh"
@@ -49,13 +49,13 @@ for bytes in 40000 3500; do
       [ $try != 3 ] || fail "$program: $faults page faults"
     done
     [ $bytes.$program != 3500.sites ] || continue # the plugin's sites of varying sizes use another heap
-    our_peaks $program promoter:calls slowly $bytes
-    [ "$faults" -ge $((glibc_faults * 3 / 4)) ] || fail "$program, promoter:calls: $faults page faults, so what was tested?"
+    our_peaks $program promote:calls slowly $bytes
+    [ "$faults" -ge $((glibc_faults * 3 / 4)) ] || fail "$program, promote:calls: $faults page faults, so what was tested?"
   done
 done
 # The first time the rows are on base pages, then on superpages.
 glibc_peaks again 3500 4
-our_peaks plain promoter:calls again 3500 4
+our_peaks plain promote:calls again 3500 4
 [ "$mib" -le $((glibc_mib + glibc_mib / 9 + 6)) ] || fail "$mib MiB"
 [ "$faults" -le $((glibc_faults / 2)) ] || fail "$faults page faults"
 # That the program filled them the first time is seen by the thread only.
@@ -98,5 +98,5 @@ for try in 1 2 3; do
   [ "$faults" -gt $((glibc_faults * 3 / 4)) ] || break
   [ $try != 3 ] || fail "arrays: $faults page faults of $glibc_faults"
 done
-our_peaks plain promoter:calls
-[ "$faults" -ge $((glibc_faults * 9 / 10)) ] || fail "arrays, promoter:calls: $faults page faults, so what was tested?"
+our_peaks plain promote:calls
+[ "$faults" -ge $((glibc_faults * 9 / 10)) ] || fail "arrays, promote:calls: $faults page faults, so what was tested?"

@@ -2,7 +2,7 @@
 // Missing if this fails: variables that can hold a superpage are listed with what loops do to them, and nothing is rewritten for them.
 // RUN: %remarks %s 2>&1 | FileCheck --check-prefix=REMARK %s
 // RUN: %clang -O2 -S -emit-llvm -o - %s | FileCheck %s
-// REMARK-DAG: static_array.c:[[@LINE+17]]:10: remark: superpages: 'picked' (static, 33554432 bytes): picked at random through loaded indices in {{.*}}; superpages with static:on
+// REMARK-DAG: static_array.c:[[@LINE+17]]:10: remark: superpages: 'picked' (static, 33554432 bytes): picked at random through loaded indices in {{.*}}; superpages with program:static
 // REMARK-DAG: static_array.c:[[@LINE+18]]:13: remark: base pages: 'streamed' (static, 33554432 bytes): streamed in
 // REMARK-NOT: 'small'
 // REMARK-NOT: 'constant'
@@ -24,4 +24,6 @@ double gather(const int *index, long n) {
     s = s * streamed[i] + each[i];
   return s;
 }
-void set(long i, double x) { picked[i] = streamed[i] = small[i % 1000] = each[i] = untouched[i] = x; }
+void set(long i, double x) {
+  picked[i] = streamed[i] = small[i % 1000] = each[i] = untouched[i] = x;
+}

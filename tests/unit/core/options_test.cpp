@@ -28,8 +28,7 @@ TEST(Options, DefaultsStay) {
   EXPECT_TRUE(warnings.empty());
 }
 TEST(Options, EveryKey) {
-  Options o = parse("heap:migrate,pages:hugetlb,force:on,budget:512m,cache:1g,promote:eager,walk_"
-                    "near:30,walk_far:200,"
+  Options o = parse("heap:migrate,pages:hugetlb,force:on,budget:512m,cache:1g,promote:eager,"
                     "reserve:16g,stats:exit,debug:on,abort:true,sysfs:/tmp/sys");
   EXPECT_TRUE(warnings.empty());
   EXPECT_EQ(o.heap, HeapStrategy::kMigrate);
@@ -38,10 +37,12 @@ TEST(Options, EveryKey) {
   EXPECT_EQ(o.budget_bytes, uint64_t{512} << 20);
   EXPECT_EQ(o.cache_bytes, uint64_t{1} << 30);
   EXPECT_EQ(o.promote, PromotePolicy::kEager);
-  EXPECT_EQ(o.walk_near_cycles, 30u);
-  EXPECT_EQ(o.walk_far_cycles, 200u);
+  EXPECT_TRUE(o.helper_thread);
   EXPECT_EQ(o.reserve_bytes, uint64_t{16} << 30);
   EXPECT_STREQ(o.sysfs, "/tmp/sys");
+  EXPECT_EQ(parse("promote:thread").promote, PromotePolicy::kThread);
+  EXPECT_FALSE(parse("promote:calls").helper_thread);
+  EXPECT_TRUE(parse("promote:calls,promote:off").helper_thread); // the last one counts
   EXPECT_EQ(parse("budget:10%").budget_percent, 10u);
   EXPECT_EQ(parse("pages:1g").pages, PageBacking::kGigantic);
   EXPECT_EQ(parse("pages:mthp").pages, PageBacking::kMedium);
@@ -72,16 +73,27 @@ TEST(Options, StatisticsWords) {
   EXPECT_FALSE(o.stats_at_exit || o.stats_live || o.stats_sites);
   EXPECT_TRUE(warnings.empty());
 }
+TEST(Options, WordsForTheProgramsOwnMemory) {
+  Options o = parse("program:static+stack");
+  EXPECT_TRUE(o.static_on_superpages && o.stack_on_superpages);
+  EXPECT_FALSE(o.text_on_superpages);
+  o = parse("program:static,program:text"); // the last one counts
+  EXPECT_TRUE(o.text_on_superpages);
+  EXPECT_FALSE(o.static_on_superpages || o.stack_on_superpages);
+  o = parse("program:text,program:off");
+  EXPECT_FALSE(o.static_on_superpages || o.text_on_superpages || o.stack_on_superpages);
+  EXPECT_TRUE(warnings.empty());
+}
 TEST(Options, BadValuesKeepTheDefault) {
   for (const char *bad :
-       {"heap:",           "heap",         "heap:Split",  "budget:0",
-        "budget:0%",       "budget:1m",    "budget:100t", "reserve:0",
-        "reserve:1m",      "reserve:100t", "cache:100t",  "only-advised:2",
-        "walk_far:100001", "pages:4k",     "budget:101%", "budget:-1",
-        "cache:64q",       "cache:m",      "promote:1",   "walk_near:x",
-        "demote:x",        "demote:0%",    "demote:101%", "demote:%",
-        "force:maybe",     "stats:on",     "stats:",      "stats:exit+",
-        "stats:exit+off",  "stats_file:",  "sysfs:",      "cache:99999999999999999999"}) {
+       {"heap:",          "heap",         "heap:Split",  "budget:0",
+        "budget:0%",      "budget:1m",    "budget:100t", "reserve:0",
+        "reserve:1m",     "reserve:100t", "cache:100t",  "only-advised:2",
+        "program:on",     "pages:4k",     "budget:101%", "budget:-1",
+        "cache:64q",      "cache:m",      "promote:1",   "program:text+",
+        "demote:x",       "demote:0%",    "demote:101%", "demote:%",
+        "force:maybe",    "stats:on",     "stats:",      "stats:exit+",
+        "stats:exit+off", "stats_file:",  "sysfs:",      "cache:99999999999999999999"}) {
     Options o = parse(bad);
     EXPECT_EQ(warnings.size(), 1u) << bad;
     EXPECT_EQ(o.cache_bytes, 64u << 20);
@@ -94,8 +106,8 @@ TEST(Options, WarningsNameKeyValueAndCure) {
       warnings[0],
       "smalloc: warning: SMALLOC_CONF: 'heap:all' has a value that is not understood: heap is "
       "auto, off, superpage, migrate or guest; the default is taken\n");
-  parse("promoter:helper");
-  EXPECT_NE(warnings[0].find("promoter is auto, calls or thread;"), std::string::npos);
+  parse("promote:helper");
+  EXPECT_NE(warnings[0].find("promote is auto, off, eager, calls or thread;"), std::string::npos);
   parse("haep:off");
   EXPECT_EQ(warnings[0],
             "smalloc: warning: SMALLOC_CONF: 'haep:off' is not a known key, ignored; did you mean "
@@ -121,7 +133,7 @@ TEST(Options, WarningsNameKeyValueAndCure) {
 }
 TEST(Options, KeysAboutNumaHaveTheirOwnTable) {
   EXPECT_EQ(parse("numa:migrate,numa_interval:2").numa.mode, numa::NumaMode::kMigrate);
-  EXPECT_EQ(parse("numa:off,text:off,static:off,stack:off").numa.mode, numa::NumaMode::kOff);
+  EXPECT_EQ(parse("numa:off,program:off").numa.mode, numa::NumaMode::kOff);
   EXPECT_TRUE(warnings.empty());
   EXPECT_EQ(parse("numa_interval:99").numa.interval_ms, 5000u);
   ASSERT_EQ(warnings.size(), 1u);
@@ -131,7 +143,7 @@ TEST(Options, KeysAboutNumaHaveTheirOwnTable) {
   EXPECT_NE(warnings[0].find("'numa_intervall:5' is not a known key"), std::string::npos);
 }
 TEST(Options, PagesCanBeSwitchedOff) {
-  Options o = parse("heap:superpage,directives:/tmp/d,static:on,text:on,stack:on,numa:migrate,"
+  Options o = parse("heap:superpage,directives:/tmp/d,program:static+text+stack,numa:migrate,"
                     "only-advised:on,validate:on,stats:exit");
   switch_pages_off(o);
   EXPECT_TRUE(o.heap_given && o.heap == HeapStrategy::kOff);

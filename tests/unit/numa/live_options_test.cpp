@@ -19,24 +19,19 @@ TEST(LiveOptions, DefaultsAreThePapers) {
   EXPECT_EQ(o.mode, NumaMode::kOff);
   EXPECT_EQ(o.interval_ms, 5000u);
   EXPECT_EQ(o.sample_period, 1024u);
-  EXPECT_FALSE(o.bind_threads || o.stop_threads || o.paper_policy);
 }
 TEST(LiveOptions, EveryKey) {
-  const LiveOptions o = parse(
-      "heap:split,numa:migrate,numa_source:clock,numa_interval:0.25,numa_sample:64,numa_clock:250,"
-      "numa_policy:paper,numa_bind:on,numa_stop:on,numa_rate:1g,numa_reserve:16m,numa_log:/l,"
-      "numa_replay:/r,numa_place:/p,nonsense");
+  const LiveOptions o =
+      parse("heap:split,numa:migrate,numa_source:clock,numa_interval:0.25,numa_sample:64,"
+            "numa_reserve:16m,numa_log:/l,numa_replay:/r,nonsense");
   EXPECT_EQ(o.mode, NumaMode::kMigrate);
   EXPECT_EQ(o.source, CountSource::kClock);
   EXPECT_EQ(o.interval_ms, 250u);
   EXPECT_EQ(o.sample_period, 64u);
-  EXPECT_EQ(o.clock_us, 250u);
-  EXPECT_TRUE(o.paper_policy && o.bind_threads && o.stop_threads);
-  EXPECT_EQ(o.rate_bytes, uint64_t{1} << 30);
   EXPECT_EQ(o.reserve_bytes, uint64_t{16} << 20);
   EXPECT_STREQ(o.log, "/l");
   EXPECT_STREQ(o.replay, "/r");
-  EXPECT_STREQ(o.place, "/p");
+  EXPECT_EQ(parse("numa:migrate,numa:place").mode, NumaMode::kPlace);
 }
 TEST(LiveOptions, IntervalsAreSeconds) {
   EXPECT_EQ(parse("numa_interval:50").interval_ms, 50000u);
@@ -48,13 +43,12 @@ TEST(LiveOptions, IntervalsAreSeconds) {
     EXPECT_EQ(parse(bad).interval_ms, 5000u) << bad;
 }
 TEST(LiveOptions, BadValuesChangeNothing) {
-  for (const char *bad : {"numa:yes", "numa", "numa_sample:0", "numa_clock:1", "numa_rate:65t",
-                          "numa_source:tlb", "numa_policy:", "numa_log:"}) {
+  for (const char *bad :
+       {"numa:yes", "numa", "numa_sample:0", "numa_reserve:65t", "numa_source:tlb", "numa_log:"}) {
     const LiveOptions o = parse(bad);
     EXPECT_EQ(o.mode, NumaMode::kOff) << bad;
     EXPECT_EQ(o.sample_period, 1024u);
-    EXPECT_EQ(o.clock_us, 1000u);
-    EXPECT_EQ(o.rate_bytes, 0u);
+    EXPECT_EQ(o.reserve_bytes, uint64_t{64} << 20);
     EXPECT_EQ(o.source, CountSource::kAuto);
     EXPECT_STREQ(o.log, "");
   }

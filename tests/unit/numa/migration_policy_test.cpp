@@ -132,16 +132,6 @@ TEST(MigrationPolicy, LeavesRoomOnTheTarget) {
   EXPECT_EQ(m.policy.counters().target_full, 3u);
 }
 
-TEST(MigrationPolicy, LimitsTheRate) {
-  PolicyOptions o = options();
-  o.most_pages_per_interval = 3;
-  FakeMachine m(fake_topology(2), o);
-  for (unsigned p = 0; p < 10; p++)
-    m.access(0, p, 1, 50);
-  EXPECT_EQ(m.interval().size(), 3u);
-  EXPECT_EQ(m.policy.counters().rate_limited, 7u);
-}
-
 TEST(MigrationPolicy, SurvivesAPlanThatIsTooShort) {
   FakeMachine m(fake_topology(2), options());
   for (unsigned p = 0; p < 10; p++)
