@@ -262,6 +262,10 @@ void *Runtime::joining_allocate_slowly(smalloc_cell *cell, size_t bytes, void *c
       if (void *q = site_allocate(cell, bytes, kMallocAlignment, false))
         return q; // and later requests do not come here
     ours = p != nullptr;
+    // Without heaps the function serves that the program has called, such as operator new: valgrind
+    // compares it with that of the free.
+    if (!ours && !running())
+      return nullptr;
     if (!ours)
       p = g_next.malloc(bytes);
     note_size(bytes);
