@@ -91,7 +91,8 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
       options.input.empty() ? input_of(command) : input_of({"", options.input});
   try {
     auto history = open_history(options.database, database::Access::kReadOnly);
-    auto file = todays_directives(history, target.build_id, input);
+    const auto runs = history.runs(target.build_id);
+    auto file = todays_directives(history, target.build_id, runs, input);
     if (const std::string earlier =
             file ? std::string() : earlier_build(history, program, target.build_id);
         !earlier.empty()) {
@@ -99,7 +100,7 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
       file = history.directives(earlier);
       try {
         history.store_directives(target.build_id, fs::canonical(program).string(), *file);
-        file = todays_directives(history, target.build_id, input);
+        file = todays_directives(history, target.build_id, runs, input);
       } catch (const database::DatabaseError &error) { // this build has no runs there to judge by
         print_note(fmt::format("{}: the history does not keep them for this build: {}", program,
                                error.what()));
@@ -113,7 +114,7 @@ std::string directives_for(const ApplyOptions &options, const std::string &progr
           directives::slower_input_count(*file) ? "this input"
                                                 : "more inputs than the history distinguishes"));
     if (const std::string off =
-            deviations_text(deviations_json(deviations_of(history, target.build_id)));
+            deviations_text(deviations_json(deviations_of(history, target.build_id, runs)));
         !off.empty())
       print_note(fmt::format(
           "{}: its runs differ from the analysed recording ({}): {}smalloc record --rate 1 -- "

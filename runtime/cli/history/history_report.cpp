@@ -174,9 +174,9 @@ std::string list_text(const Json &document, Colour colour) {
 }
 
 Json show_document(History &history, const std::string &program) {
-  const auto file = todays_directives(history, program);
-  const auto analyses = history.analyses(program);
   const auto run_list = history.runs(program);
+  const auto file = todays_directives(history, program, run_list);
+  const auto analyses = history.analyses(program);
   const int64_t since_ns = analyses.empty() ? 0 : analyses.back().created_ns;
   const database::Judgement j = database::judge(run_list, since_ns);
   Json runs = Json::array(), analysis_list = Json::array(), header = Json::object();
@@ -218,7 +218,7 @@ Json show_document(History &history, const std::string &program) {
             {"superpage_tlb_misses", json_of(j.superpage_tlb_misses)},
             {"touch_seconds", json_of(j.touch_seconds)},
             {"prediction", prediction_json(database::analysis_of_input(all_analyses, j.input))}}},
-      {"deviations", deviations_json(deviations_of(history, program))},
+      {"deviations", deviations_json(deviations_of(history, program, run_list))},
       {"realised", Json{{"share", realised.known() ? Json(realised.share) : Json()},
                         {"predicted_seconds", realised.predicted_seconds},
                         {"measured_seconds", realised.measured_seconds},

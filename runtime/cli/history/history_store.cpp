@@ -201,13 +201,19 @@ History open_history(const std::string &location, Access least, Reports reports)
   return history;
 }
 
+std::optional<directives::File> todays_directives(History &history, const std::string &program) {
+  return history.has_directives(program)
+             ? todays_directives(history, program, history.runs(program))
+             : std::nullopt;
+}
+
 std::optional<directives::File> todays_directives(History &history, const std::string &program,
+                                                  const std::vector<database::Run> &runs,
                                                   const std::optional<std::string> &input) {
   auto file = history.directives(program);
   if (!file)
     return file;
   const auto analyses = history.analyses(program);
-  const auto runs = history.runs(program);
   const int64_t since_ns = analyses.empty() ? 0 : analyses.back().created_ns;
   const database::Judgement j = database::judge(runs, since_ns, input);
   const auto milliseconds = [](double seconds) { return fmt::format("{:.0f}", seconds * 1000); };

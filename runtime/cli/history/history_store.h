@@ -33,12 +33,16 @@ database::History open_history(const std::string &location, database::Access lea
 int with_history(const std::function<int()> &work);
 Failure failure_of(const database::DatabaseError &error);
 
-// Returns the program's directives after its runs so far; nothing if none are stored. Each line has
-// its trust. The first line has the base-page runs of `input` (not given: of the latest run's
-// input), and the inputs with which the program was slower.
+// Returns the program's directives after its `runs` so far, which are read from the history if they
+// are not given; nothing if none are stored. Each line has its trust. The first line has the
+// base-page runs of `input` (not given: of the latest run's input), and the inputs with which the
+// program was slower.
 std::optional<directives::File>
 todays_directives(database::History &history, const std::string &program,
+                  const std::vector<database::Run> &runs,
                   const std::optional<std::string> &input = std::nullopt);
+std::optional<directives::File> todays_directives(database::History &history,
+                                                  const std::string &program);
 
 // Returns the latest other build of the program at this path that has directives, for example the
 // recorded, instrumented one. Sites keep their ids between builds. Empty: none.

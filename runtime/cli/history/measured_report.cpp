@@ -74,8 +74,8 @@ std::string measured_text(const Json &c) {
 }
 
 std::vector<database::Deviation> deviations_of(database::History &history,
-                                               const std::string &build_id) {
-  const auto runs = history.runs(build_id);
+                                               const std::string &build_id,
+                                               const std::vector<database::Run> &runs) {
   const auto own = history.analyses(build_id);
   const database::Judgement j = database::judge(runs, own.empty() ? 0 : own.back().created_ns);
   const auto analyses = analyses_of_builds(history, build_id, history.path_of(build_id));

@@ -18,10 +18,11 @@ nlohmann::ordered_json prediction_json(const database::Analysis *analysis);
 // Returns lines of text for the "comparison" of smalloc.db-show/1; empty: nothing was measured.
 std::string measured_text(const nlohmann::ordered_json &comparison);
 
-// Returns where the runs of this build on this host contradict the analyses of any of the program's
-// builds. Empty: nowhere, or unknown.
+// Returns where `runs`, those of this build, contradict on this host the analyses of any of the
+// program's builds. Empty: nowhere, or unknown.
 std::vector<database::Deviation> deviations_of(database::History &history,
-                                               const std::string &build_id);
+                                               const std::string &build_id,
+                                               const std::vector<database::Run> &runs);
 nlohmann::ordered_json deviations_json(const std::vector<database::Deviation> &list);
 // Formats the deviations: "4.8e+04 page faults instead of 1.6e+04, 2 of 3 directives hold"; empty:
 // none.
