@@ -353,7 +353,9 @@ bool is_counted(const smalloc_live_site &site) {
   return site.peak_bytes != 0 || site.requested_bytes == 0;
 }
 const char *heap_state_name() {
-  return g_runtime.running() ? "running" : g_runtime.is_off() ? "off" : "never needed";
+  if (g_runtime.running())
+    return "running";
+  return g_runtime.is_off() || g_runtime.strategy() == HeapStrategy::kOff ? "off" : "never needed";
 }
 
 unsigned rank_accounts(SiteAccounts::Account *order, unsigned capacity) {

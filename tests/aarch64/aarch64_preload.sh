@@ -15,7 +15,7 @@ for program in mixed_c mixed_cpp; do
     diff expected out || fail "$program prints something else under heap:$heap"
     expect_no_match err 'warning|contradict'
     case $heap in
-    off) expect_match err 'heaps: +never needed' ;;
+    off) expect_match err 'heaps: +off' ;;
     *)
       expect_match err "heaps: +running, strategy $heap"
       expect_match err 'big objects: +[1-9]'

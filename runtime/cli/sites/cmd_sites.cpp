@@ -38,7 +38,7 @@ std::function<int()> declare_sites(CLI::App &app) {
   app.add_flag("--frames", options->frames, "The calls that a site was inlined through");
   app.add_option("--top", options->choice.most, "Only the N sites that pay most")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(CLI::Range(1, 1 << 30).description(""));
   app.add_option("--function", options->choice.function,
                  "Only sites in functions with TEXT in their names, inlined ones among them")
       ->type_name("TEXT");

@@ -239,7 +239,10 @@ void warn_of_no_migration(const LiveOptions &options, const char *why) {
   char log[512];
   if (*options.log && expand_file_name(options.log, log, sizeof log))
     t.put("; the log ").put(log).put(" is not written");
-  warn("migrate", t.put_char('\0').data());
+  warn(options.mode == NumaMode::kPlace ? "place"
+       : *options.replay                ? "replay"
+                                        : "migrate",
+       t.put_char('\0').data());
   if (*options.log)
     say(TextBuffer<128>().put("hint: smalloc numa topology shows the nodes, smalloc numa "
                               "simulate what migration would bring\n"));
@@ -255,7 +258,7 @@ __attribute__((constructor(102))) void start() {
   if (options.mode < NumaMode::kMigrate)
     return;
   if (options.mode == NumaMode::kPlace && !*options.replay)
-    return warn("place", "numa_replay names no log; nothing is placed");
+    return warn("place", "set numa_replay:LOG, a log of numa_log; nothing is placed");
   static char sysfs[256] = "/sys";
   trace::find_conf_key(conf, "sysfs", sysfs, sizeof sysfs);
   if (*options.log || *options.replay)

@@ -8,6 +8,11 @@ walker=$SMALLOC_BUILD/tests/numa_walker
 [ -x "$walker" ] || fail "numa_walker is not built"
 ended() { awk -v k="$1" '$1 == "end" { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == k) v = a[2] } } END { print v + 0 }' log; }
 
+# A placement needs a log.
+expect_status 0 env SMALLOC_CONF=numa:place LD_PRELOAD="$PRELOAD" "$walker" idle base 2 0.1
+[ "$(wc -l <err)" = 1 ] || { cat err; fail "not one line"; }
+expect_match err '^smalloc: warning: numa \(place\): set numa_replay:LOG, a log of numa_log; nothing is placed'
+
 # Without a second node: one line, and the program runs as usual.
 nodes=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' 2>/dev/null | wc -l)
 if [ "$nodes" = 1 ]; then
