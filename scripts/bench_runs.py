@@ -139,6 +139,11 @@ def run_checked(command, name, extra, options, program, warm_bytes):
     return result
 
 
+def machine_in_words(host):
+    """Returns "2 CPUs (AMD EPYC, virtual machine)" for what machine() has returned."""
+    return f"{host['cpus']} CPUs ({host['cpu']}{', virtual machine' if host['hypervisor'] else ''})"
+
+
 def machine():
     def first(path, pattern):
         try:

@@ -284,7 +284,7 @@ def page(report):
             "round. Not backed: the same program with the same directives and no superpages, which is what the savings of the prediction by "
             f"calibration are taken from: {errors(predicted_in_rounds)}. Expected after three runs of each kind with another input, from the program "
             f"switched off: {errors(learned_in_rounds)}. Slower than on base pages beyond the spread: {', '.join(losses) or 'none'}. Base pages "
-            f"{'out of whole blocks' if report['whole_blocks'] else 'as the kernel had them'}. Machine {report['machine']}, {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux "
+            f"{'out of whole blocks' if report['whole_blocks'] else 'as the kernel had them'}. Machine {report['machine']}, {bench_runs.machine_in_words(host)}, Linux "
             f"{host['kernel']}. Made by `scripts/chosen_times.py --record`.")
 
 

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import bench_peers  # noqa: E402
 import bench_table  # noqa: E402
+from bench_runs import machine_in_words  # noqa: E402
 
 FONT = 'font-family="sans-serif"'
 # Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -71,7 +72,7 @@ def speed_memory(report):
     parts.append(f'<text x="20" y="{height / 2:.0f}" {FONT} font-size="13" text-anchor="middle" fill="#222222" '
                  f'transform="rotate(-90 20 {height / 2:.0f})">speed (CPU time), glibc = 1</text>')
     host = report["machine"]
-    parts.append(text(left, height - 10, f"{host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, "
+    parts.append(text(left, height - 10, f"{machine_in_words(host)}, "
                       f"Linux {host['kernel'].split('-')[0]}, transparent huge pages: {host['thp']}", 11, fill=GREY))
     places = {key: place(mean["memory"], mean["cpu"]) for key, mean in means.items()}
     for key, mean in means.items():

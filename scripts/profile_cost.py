@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import result_rows  # noqa: E402
+from bench_runs import machine_in_words  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 # Name, source, arguments, arguments of --quick. spmv once with a vector that fits the caches, once
@@ -133,7 +134,7 @@ def text(report):
 def page(report):
     """Returns the section of docs/evidence/recording.md, which scripts/regen_docs.py writes there."""
     host, runs = report["machine"], report["runs"]
-    where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
+    where = machine_in_words(host)
     how = "one run each, so differences of some 10 % mean nothing" if runs == 1 else (
         f"medians of {runs} runs in turn; the largest spread of a plain program is "
         f"{100 * max(r['spread'] for r in report['programs']):.0f} %")

@@ -49,6 +49,7 @@ import bench_peers  # noqa: E402
 import first_look as first_look_commands  # noqa: E402
 import pictures  # noqa: E402
 import setup_cost  # noqa: E402
+from bench_runs import machine_in_words  # noqa: E402
 
 
 def ratio(base, result, kind):
@@ -84,10 +85,9 @@ def table(report, maker):
                 cells.append(cell(base, results[key]))
         lines.append(f"| {program['name']} | " + " | ".join(cells) + " |")
     host = report["machine"]
-    where = f"{host['cpus']} CPUs of a {host['cpu']}" + (" (virtual machine)" if host["hypervisor"] else "")
     lines += ["", f"Speed against base pages and peak memory, on memory that the machine has at hand (docs/evidence/defaults.md has it otherwise); median user + least system time of at least {fewest} "
               f"interleaved runs (in brackets: user time alone, where the walks show); \"same\": the difference is below "
-              f"the spread. {where}, Linux {host['kernel']}. "
+              f"the spread. {machine_in_words(host)}, Linux {host['kernel']}. "
               f"Made by `{maker}`."]
     return "\n".join(lines)
 
@@ -118,7 +118,7 @@ def throughput(report):
     host = report["machine"]
     rounds = min(len(runs) for program in report["programs"] for runs in program["runs"].values())
     lines += ["", f"Speed (more is faster): user + system time of glibc, or of jemalloc, over that of the column, in each of {rounds} rounds; median ± half "
-              f"of the middle half's width. {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, "
+              f"of the middle half's width. {machine_in_words(host)}, "
               f"Linux {host['kernel']}. Made by `{THROUGHPUT}`."]
     return "\n".join(lines)
 
@@ -236,7 +236,7 @@ THROUGHPUT = "scripts/bench.py -p throughput -n 7 -c base,jemalloc,mimalloc,tcma
 def peers(report):
     """Returns the limits and means of bench_peers.py, and the machine."""
     m, runs = report["machine"], [s["runs"] for p in report["programs"] for s in p["results"].values()]
-    return (f"{bench_peers.markdown(report)}\n\n{m['cpus']} CPUs of a {m['cpu']}{' (virtual machine)' if m['hypervisor'] else ''}, "
+    return (f"{bench_peers.markdown(report)}\n\n{machine_in_words(m)}, "
             f"Linux {m['kernel']}, transparent huge pages: {m['thp']}; {min(runs)} to {max(runs)} rounds. Made by "
             "`scripts/bench.py -p peers --record`.")
 
@@ -268,8 +268,8 @@ def speed_memory(report):
               for key, m in means.items() if key != "base"]
     m, runs = report["machine"], [s["runs"] for p in report["programs"] for s in p["results"].values()]
     words = (f"CPU speed and peak memory against glibc on base pages, geometric means of {len(report['programs'])} programs, "
-             f"{min(runs)} interleaved rounds: {'; '.join(points)}. {m['cpus']} CPUs of a {m['cpu']}"
-             f"{' (virtual machine)' if m['hypervisor'] else ''}. Program by program: [docs/evidence/programs.md](docs/evidence/programs.md).")
+             f"{min(runs)} interleaved rounds: {'; '.join(points)}. {machine_in_words(m)}. "
+             f"Program by program: [docs/evidence/programs.md](docs/evidence/programs.md).")
     return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
 
 

@@ -184,7 +184,7 @@ def page(report):
             "of everything is within the spread of base pages' own times. Counted: misses and first touches "
             "in exact TLBs, of one pass and of two, each further one as the second, priced with the machine's curve; a gain above 100 % is what everything else loses by its superpages. Recorded "
             f"with a smaller input, budget {100 * BUDGET_SHARE:g} % of the memory. Base pages {'out of whole blocks' if report['whole_blocks'] else 'as the kernel had them'}. "
-            f"Priced for machine {report['machine']}; timed on {host['cpus']} CPUs of a {host['cpu']}{' (virtual machine)' if host['hypervisor'] else ''}, Linux {host['kernel']}. "
+            f"Priced for machine {report['machine']}; timed on {bench_runs.machine_in_words(host)}, Linux {host['kernel']}. "
             "Made by `scripts/selective.py --record`.")
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
-from bench_runs import machine  # noqa: E402
+from bench_runs import machine, machine_in_words  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "setup.json"
@@ -119,7 +119,7 @@ def load_words(cpus):
 
 def machine_words(report):
     m = report["machine"]
-    return f"{m['cpus']} CPUs of a {m['cpu']}{' (virtual machine)' if m['hypervisor'] else ''}{report.get('load', '')}"
+    return f"{machine_in_words(m)}{report.get('load', '')}"
 
 
 def page(report):
