@@ -10,6 +10,7 @@
 
 namespace smalloc::numa {
 
+/// From kMigrate on, libsmalloc_feedback.so moves pages.
 enum class NumaMode : uint8_t { kOff, kHints, kMigrate, kPlace };
 
 /// Source that reports which thread uses which page (docs/numa.md, "Sources").
